@@ -1,0 +1,1 @@
+"""All that is neither a page nor an engine. Nothing in here imports Streamlit."""
