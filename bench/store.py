@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from sqlite_utils import Database, Migrations
+from sqlite_utils import Database
 
-from bench import plan as plans
 from bench.errors import BenchError, Fault
 from bench.plan import Plan
 from bench.sample import Sample
+from bench.schema import migrations
 from bench.summary import LevelSummary
 
 State = Literal[
@@ -38,66 +38,17 @@ State = Literal[
 ]
 RUNNING: tuple[State, ...] = ("preparing", "loading", "warming", "measuring", "judging")
 LIVE: tuple[State, ...] = ("queued", *RUNNING)
-Facts = Mapping[str, Any]
-"""What was learnt of a run, by name: ``engine_version``, ``image_digest``, ``launch``,
-``docker_command``, ``load_seconds``, ``slots``, ``context``, ``stages``, ``health``…"""
-
-migrations = Migrations("spark-compare")
-
-
-@migrations()
-def m001_first(db: Database) -> None:
-    db.executescript("""
-        create table runs (
-            id text primary key, state text not null, source text not null default 'measured',
-            created text not null, started text, finished text,
-            title text not null, model text not null, model_name text not null, artifact text,
-            engine text not null, host text not null, workload text not null,
-            owner text not null default '', cancel integer not null default 0,
-            plan text not null, facts text not null default '{}', fault text
-        ) strict;
-        create index runs_by_state on runs (state, created);
-        create table levels (
-            run text not null references runs (id) on delete cascade, position integer not null,
-            kind text not null, name text not null, concurrency integer not null,
-            repeat integer not null, ok integer not null, failed integer not null,
-            ttft_p50_s real, ttft_worst_s real, throughput_tokens_per_s real,
-            summary text not null, primary key (run, position)
-        ) strict;
-        create table samples (
-            run text not null references runs (id) on delete cascade, level integer not null,
-            position integer not null, sample text not null, primary key (run, level, position)
-        ) strict;
-        create table answers (
-            run text not null references runs (id) on delete cascade, prompt text not null,
-            repeat integer not null, language text not null, question text not null,
-            sample text not null, primary key (run, prompt, repeat)
-        ) strict;
-        create table events (
-            id integer primary key, run text not null references runs (id) on delete cascade,
-            at text not null, kind text not null, data text not null
-        ) strict;
-        create index events_by_run on events (run, id);
-        create table telemetry (
-            run text not null references runs (id) on delete cascade, at real not null,
-            data text not null
-        ) strict;
-        create index telemetry_by_run on telemetry (run, at);
-        create view v_runs as
-            select id, state, source, created as created_utc, finished as finished_utc, title,
-                   model, artifact, engine, host, workload from runs;
-        create view v_levels as
-            select run, name, kind, concurrency, repeat, ok as requests_ok, failed as
-                   requests_failed, ttft_p50_s, ttft_worst_s, throughput_tokens_per_s from levels;
-    """)
+ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"
+"""Letters of a run's id: none that reads like another."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's row, its levels left apart (`levels`)."""
+    """A run's row; its levels, answers and events are read apart."""
 
     id: str
     state: State
     source: str
+    """``measured`` or ``imported``."""
     created: str
     started: str | None
     finished: str | None
@@ -111,19 +62,28 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     owner: str
     cancel: bool
     plan: Plan
-    facts: Facts
+    facts: Mapping[str, Any]
+    """What was learnt on the way, by name: ``engine_version``, ``image_digest``, ``launch``,
+    ``command``, ``load_seconds``, ``slots``, ``context``…"""
     fault: Fault | None
+
+    @property
+    def live(self) -> bool:
+        return self.state in LIVE
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened in a run: a state, a loading stage, a level's progress."""
 
+    id: int
     at: str
     kind: str
     data: Mapping[str, Any]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One kept answer; ``sample`` holds its text and times."""
+
     prompt: str
     repeat: int
     language: str
@@ -135,24 +95,34 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 def opened(path: Path) -> Iterator[Database]:
     """The database, made and migrated when it has to be.
 
-    Raises BenchError ``database_newer`` for a file written by a newer version.
+    Raises BenchError ``database_newer`` for a file that a newer version wrote, ``database_broken``
+    for a file that is none.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=15, isolation_level=None)
     try:
         db = Database(connection)
-        if db.execute("pragma journal_mode").fetchone()[0] != "wal":
-            db.execute("pragma journal_mode = wal")
-        db.execute("pragma foreign_keys = on")
-        _migrate(db, path)
+        _prepare(db, path)
         yield db
     finally:
         connection.close()
 
 
-def _migrate(db: Database, path: Path) -> None:
-    known = [migration.name for migration in migrations.pending(_EMPTY)]
-    ...
+def _prepare(db: Database, path: Path) -> None:
+    try:
+        if db.execute("pragma journal_mode").fetchone()[0] != "wal":
+            db.execute("pragma journal_mode = wal")
+        db.execute("pragma foreign_keys = on")
+        known = {migration.name for migration in migrations._migrations}
+        if newer := {migration.name for migration in migrations.applied(db)} - known:
+            raise BenchError("database_newer", path=path.name, change=min(newer))
+        if migrations.pending(db):
+            with writing(db):
+                migrations.apply(db)
+    except sqlite3.DatabaseError as fault:
+        if isinstance(fault, sqlite3.OperationalError):
+            raise
+        raise BenchError("database_broken", path=path.name) from fault
 
 
 @contextmanager
@@ -162,10 +132,267 @@ def writing(db: Database) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        db.execute("rollback")
+        if db.conn.in_transaction:
+            db.execute("rollback")
         raise
     db.execute("commit")
 
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_id() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(8))
+
+
+# Writing a run -----------------------------------------------------------------------------------
+
+
+def submit(db: Database, plan: Plan, token: str | None = None) -> str:
+    """Queue a run and return its id. The same ``token`` twice is the same run: a second click."""
+    with writing(db):
+        if token and (before := _value(db, "select id from runs where token = ?", token)):
+            return str(before)
+        run = new_id()
+        db.table("runs").insert(
+            {
+                "id": run,
+                "token": token,
+                "state": "queued",
+                "created": now(),
+                "title": plan.title,
+                "model": plan.model,
+                "model_name": plan.model_name,
+                "artifact": plan.artifact,
+                "engine": plan.engine,
+                "host": plan.host,
+                "workload": plan.workload.id,
+                "owner": plan.owner,
+                "plan": _json(plan),
+            }
+        )
+        _event(db, run, "state", {"state": "queued"})
+    return run
+
+
+def claim(db: Database) -> Run | None:
+    """Take the oldest queued run, or None. Safe with any number of workers."""
+    with writing(db):
+        row = next(
+            db.query(
+                """update runs set state = 'preparing', started = ? where id = (
+                       select id from runs where state = 'queued' order by created, rowid limit 1
+                   ) returning *""",
+                [now()],
+            ),
+            None,
+        )
+        if row is not None:
+            _event(db, row["id"], "state", {"state": "preparing"})
+    return None if row is None else _run(row)
+
+
+def enter(db: Database, run: str, state: State) -> None:
+    """Move a run on, note when, and note the end of one that ends."""
+    with writing(db):
+        finished = None if state in LIVE else now()
+        db.execute("update runs set state = ?, finished = ? where id = ?", (state, finished, run))
+        _event(db, run, "state", {"state": state})
+
+
+def fail(db: Database, run: str, fault: Fault) -> None:
+    with writing(db):
+        db.execute(
+            "update runs set state = 'failed', finished = ?, fault = ? where id = ?",
+            (now(), _json(fault), run),
+        )
+        _event(db, run, "state", {"state": "failed", "code": fault.code})
+
+
+def cancel(db: Database, run: str) -> None:
+    """Ask for the end of a run: a queued one ends here, the worker ends a running one."""
+    with writing(db):
+        state = _value(db, "select state from runs where id = ?", run)
+        if state == "queued":
+            db.execute(
+                "update runs set state = 'cancelled', finished = ? where id = ?", (now(), run)
+            )
+            _event(db, run, "state", {"state": "cancelled"})
+        elif state in RUNNING:
+            db.execute("update runs set cancel = 1 where id = ?", [run])
+
+
+def cancelling(db: Database, run: str) -> bool:
+    return bool(_value(db, "select cancel from runs where id = ?", run))
+
+
+def interrupt(db: Database) -> list[str]:
+    """Mark every run that says it is running as interrupted. Only for the holder of the lock:
+    a run can't be running while nobody held it."""
+    with writing(db):
+        marks = ", ".join("?" * len(RUNNING))
+        rows = db.execute(
+            f"update runs set state = 'interrupted', finished = ? where state in ({marks}) "
+            "returning id",
+            (now(), *RUNNING),
+        ).fetchall()
+        for (run,) in rows:
+            _event(db, run, "state", {"state": "interrupted"})
+    return [run for (run,) in rows]
+
+
+def event(db: Database, run: str, kind: str, data: Mapping[str, Any]) -> None:
+    with writing(db):
+        _event(db, run, kind, data)
+
+
+def learn(db: Database, run: str, facts: Mapping[str, Any]) -> None:
+    """Add facts to a run; a fact learnt again replaces what was known."""
+    with writing(db):
+        known = msgspec.json.decode(_value(db, "select facts from runs where id = ?", run) or "{}")
+        db.execute("update runs set facts = ? where id = ?", (_json(known | dict(facts)), run))
+
+
+def save_level(
+    db: Database, run: str, summary: LevelSummary, samples: Sequence[Sample] = ()
+) -> None:
+    """Keep a finished level and each of its requests."""
+    with writing(db):
+        position = _value(db, "select count(*) from levels where run = ?", run)
+        db.table("levels").insert(
+            {
+                "run": run,
+                "position": position,
+                "kind": summary.kind,
+                "name": summary.name,
+                "concurrency": summary.concurrency,
+                "repeat": summary.repeat,
+                "ok": summary.ok,
+                "failed": summary.failed,
+                "ttft_p50_s": summary.ttft.p50,
+                "ttft_worst_s": summary.ttft.worst,
+                "throughput_tokens_per_s": summary.throughput,
+                "summary": _json(summary),
+            }
+        )
+        db.conn.executemany(
+            "insert into samples values (?, ?, ?, ?)",
+            [(run, position, index, _json(sample)) for index, sample in enumerate(samples)],
+        )
+
+
+def save_answer(db: Database, run: str, answer: Answer) -> None:
+    with writing(db):
+        db.table("answers").insert(
+            {
+                "run": run,
+                "prompt": answer.prompt,
+                "repeat": answer.repeat,
+                "language": answer.language,
+                "question": answer.question,
+                "sample": _json(answer.sample),
+            },
+            replace=True,
+        )
+
+
+def save_telemetry(db: Database, run: str, rows: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
+    """Readings of the machine and the engine: (seconds since the run started, values)."""
+    with writing(db):
+        db.conn.executemany(
+            "insert into telemetry (run, at, data) values (?, ?, ?)",
+            [(run, at, _json(data)) for at, data in rows],
+        )
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def runs(db: Database) -> list[Run]:
+    """Every run, newest first."""
+    return [_run(row) for row in db.query("select * from runs order by created desc, rowid desc")]
+
+
+def load(db: Database, ids: Sequence[str]) -> list[Run]:
+    """The runs of a link in its order; an unknown id or a second mention is left out."""
+    marks = ", ".join("?" * len(ids))
+    found = {
+        row["id"]: row for row in db.query(f"select * from runs where id in ({marks})", list(ids))
+    }
+    return [_run(found[run]) for run in dict.fromkeys(ids) if run in found]
+
+
+def levels(db: Database, run: str) -> list[LevelSummary]:
+    """In the order of measuring."""
+    rows = db.execute("select summary from levels where run = ? order by position", [run])
+    return [msgspec.json.decode(text, type=LevelSummary) for (text,) in rows]
+
+
+def samples(db: Database, run: str, level: int) -> list[Sample]:
+    """The requests of the level at this position, in the order of sending."""
+    rows = db.execute(
+        "select sample from samples where run = ? and level = ? order by position", [run, level]
+    )
+    return [msgspec.json.decode(text, type=Sample) for (text,) in rows]
+
+
+def answers(db: Database, run: str) -> list[Answer]:
+    rows = db.query("select * from answers where run = ? order by rowid", [run])
+    return [
+        Answer(
+            prompt=row["prompt"],
+            repeat=row["repeat"],
+            language=row["language"],
+            question=row["question"],
+            sample=msgspec.json.decode(row["sample"], type=Sample),
+        )
+        for row in rows
+    ]
+
+
+def events(db: Database, run: str, after: int = 0) -> list[Event]:
+    """What happened since event ``after``, oldest first."""
+    rows = db.query("select * from events where run = ? and id > ? order by id", [run, after])
+    return [
+        Event(id=row["id"], at=row["at"], kind=row["kind"], data=msgspec.json.decode(row["data"]))
+        for row in rows
+    ]
+
+
+def telemetry(db: Database, run: str) -> list[tuple[float, dict[str, Any]]]:
+    rows = db.execute("select at, data from telemetry where run = ? order by at", [run])
+    return [(at, msgspec.json.decode(data)) for at, data in rows]
+
+
+def backup(db: Database, target: Path) -> None:
+    """A whole, consistent copy while others write. Never copy the file itself: a part of it may
+    lie in its ``-wal``."""
+    with sqlite3.connect(target) as copy:
+        db.conn.backup(copy)
+    copy.close()
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    values = {name: row[name] for name in Run.__struct_fields__}
+    values["cancel"] = bool(row["cancel"])
+    values["plan"] = msgspec.json.decode(row["plan"], type=Plan)
+    values["facts"] = msgspec.json.decode(row["facts"])
+    values["fault"] = row["fault"] and msgspec.json.decode(row["fault"], type=Fault)
+    return Run(**values)
+
+
+def _event(db: Database, run: str, kind: str, data: Mapping[str, Any]) -> None:
+    db.execute(
+        "insert into events (run, at, kind, data) values (?, ?, ?, ?)",
+        (run, now(), kind, _json(data)),
+    )
+
+
+def _value(db: Database, sql: str, argument: str) -> Any:
+    row = db.execute(sql, [argument]).fetchone()
+    return None if row is None else row[0]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,61 @@
+"""The tables of the store. Migrations are only ever added: an older file is brought up to date
+when it is opened, and a file with a migration unknown here is refused, not damaged."""
+
+from __future__ import annotations
+
+from sqlite_utils import Database, Migrations
+
+migrations = Migrations("spark-compare")
+
+FIRST = """
+create table runs (
+    id text primary key, token text unique, state text not null,
+    source text not null default 'measured',
+    created text not null, started text, finished text,
+    title text not null, model text not null, model_name text not null, artifact text,
+    engine text not null, host text not null, workload text not null,
+    owner text not null default '', cancel integer not null default 0,
+    plan text not null, facts text not null default '{}', fault text
+) strict;
+create index runs_by_state on runs (state, created);
+create index runs_by_age on runs (created);
+create table levels (
+    run text not null references runs (id) on delete cascade, position integer not null,
+    kind text not null, name text not null, concurrency integer not null,
+    repeat integer not null, ok integer not null, failed integer not null,
+    ttft_p50_s real, ttft_worst_s real, throughput_tokens_per_s real,
+    summary text not null, primary key (run, position)
+) strict, without rowid;
+create table samples (
+    run text not null, level integer not null, position integer not null, sample text not null,
+    primary key (run, level, position),
+    foreign key (run, level) references levels (run, position) on delete cascade
+) strict, without rowid;
+create table answers (
+    run text not null references runs (id) on delete cascade, prompt text not null,
+    repeat integer not null, language text not null, question text not null,
+    sample text not null, primary key (run, prompt, repeat)
+) strict;
+create table events (
+    id integer primary key, run text not null references runs (id) on delete cascade,
+    at text not null, kind text not null, data text not null
+) strict;
+create index events_by_run on events (run, id);
+create table telemetry (
+    id integer primary key, run text not null references runs (id) on delete cascade,
+    at real not null, data text not null
+) strict;
+create index telemetry_by_run on telemetry (run, at);
+create view v_runs as
+    select id, state, source, created as created_utc, finished as finished_utc, title,
+           model, artifact, engine, host, workload from runs;
+create view v_levels as
+    select run, name, kind, concurrency, repeat, ok as requests_ok,
+           failed as requests_failed, ttft_p50_s, ttft_worst_s, throughput_tokens_per_s from levels
+"""
+
+
+@migrations()
+def m001_runs(db: Database) -> None:
+    for statement in FIRST.split(";"):
+        db.execute(statement)
