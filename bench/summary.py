@@ -31,7 +31,7 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
-    """A distribution. P90 needs 29 values, P95 72, P99 368 to carry a 95 % interval; with fewer the
+    """A distribution. P90 needs 36 values, P95 72, P99 368 to carry a 95 % interval; with fewer the
     quantile is None and a reader is shown ``worst`` as "worst of n"."""
 
     n: int
