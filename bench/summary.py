@@ -46,11 +46,13 @@ class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a level: the first wave (ramp), the steady state, or the tail."""
+    """A part of a level: the first wave (ramp), the steady state, or the tail (`phases.py`)."""
 
     n: int
+    """Requests sent in it; of the tail: still running when it began."""
     duration: float
     ttft: Quantiles
+    """Of the requests sent in it; nobody is sent in the tail."""
     throughput: float | None
     """Output tokens per second of all users together."""
 
@@ -78,8 +80,17 @@ class LevelSummary(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: Mean | None = None
     short_share: float | None = None
     """Share of requests whose output fell short of the plan by more than 5 %."""
+    long_share: float | None = None
+    """Share of requests whose output went over the plan by more than 5 %."""
+    finishes: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """Successful requests by finish reason."""
     count_source: CountSource | None = None
     tokens_per_chunk: float | None = None
+    first_chunk_known: bool | None = None
+    """Whether TPOT knows how many tokens the first chunk held; None where it does not matter."""
+    tpot_if_even: float | None = None
+    """Median TPOT if the first chunk held as many tokens as the others, where that is not known:
+    the truth lies between this and ``tpot.p50``."""
     cache_hit: float | None = None
     """Share of prompt tokens that the engine took from its cache."""
 
@@ -105,10 +116,13 @@ class LevelSummary(msgspec.Struct, frozen=True, kw_only=True):
     ramp: Phase | None = None
     steady: Phase | None = None
     tail: Phase | None = None
+    silence: float | None = None
+    """Longest time without any text although a request was in the middle of its answer."""
     resent: int = 0
     meter: MeterHealth | None = None
     slots: int | None = None
     """Requests the engine works on at once; above it a level is queueing."""
     flags: tuple[str, ...] = ()
-    """What a reader must know: ``short_output``, ``cached_prompts``, ``meter_busy``, ``queueing``,
-    ``concurrency_not_reached``, ``stopped``, ``stalled``, ``chunk_counts``, ``prompt_length``."""
+    """What a reader must know: ``short_output``, ``long_output``, ``cached_prompts``,
+    ``meter_busy``, ``queueing``, ``concurrency_not_reached``, ``stopped``, ``stalled``,
+    ``chunk_counts``, ``first_chunk_unknown``, ``prompt_length``."""
