@@ -26,10 +26,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A worker leaves after this many seconds without work."""
     proc: Path
     """Folder to read the machine's facts from; `/proc` but in tests."""
+    docker_host: str = "unix:///var/run/docker.sock"
+    """Where Docker listens: ``unix://``, ``ssh://`` or ``tcp://``."""
 
     @property
     def database(self) -> Path:
         return self.var / "bench.db"
+
+    @property
+    def lock(self) -> Path:
+        return self.var / "worker.lock"
 
     @property
     def logs(self) -> Path:
@@ -47,4 +53,5 @@ def read(environ: Mapping[str, str] = os.environ) -> Config:
         floor_gib=float(environ.get("SPARK_COMPARE_FLOOR_GIB", "4")),
         idle_seconds=float(environ.get("SPARK_COMPARE_IDLE_SECONDS", "60")),
         proc=Path(environ.get("SPARK_COMPARE_PROC", "/proc")),
+        docker_host=environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"),
     )
