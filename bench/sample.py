@@ -9,6 +9,19 @@ import msgspec
 CountSource = Literal["token_ids", "usage", "timings", "tokenizer", "chunks"]
 """Where an output count came from, best first (A06). ``chunks`` is a lower bound."""
 
+ErrorKind = Literal[
+    "http",
+    "in_stream",
+    "truncated",
+    "connect",
+    "timeout",
+    "cancelled",
+    "empty",
+    "protocol",
+    "runaway",
+]
+"""How a request failed. ``runaway``: the meter stopped output far beyond what was asked (A13)."""
+
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One request as its client saw it.
@@ -47,17 +60,14 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_tokens: int | None = None
     count_source: CountSource | None = None
     finish: str | None = None
+    streamed: bool = True
+    """False when the whole answer came as one JSON object: its tokens have no times."""
     text: str = ""
     reasoning: str = ""
     status: int | None = None
     error: str | None = None
     """What a person reads about the failure: kind and message."""
-    error_kind: (
-        Literal[
-            "http", "in_stream", "truncated", "connect", "timeout", "cancelled", "empty", "protocol"
-        ]
-        | None
-    ) = None
+    error_kind: ErrorKind | None = None
     resent: int = 0
     """Times it was sent again because a reused connection died before any byte of answer."""
     dropped: tuple[str, ...] = ()
@@ -78,6 +88,8 @@ class MeterHealth(msgspec.Struct, frozen=True, kw_only=True):
     """CPU seconds of this process for each second of the level."""
     busy: bool
     """True when the figures could be bent; such a level is marked."""
+    kernel_stamps: bool = False
+    """Whether arrivals were stamped by the kernel, which a busy meter cannot delay."""
 
 
 class LevelRun(msgspec.Struct, frozen=True, kw_only=True):
