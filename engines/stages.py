@@ -9,8 +9,8 @@ model_loader/default_loader.py; llama.cpp's: tools/server and src/llama-model.cp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_type_hints
 
 import msgspec
 
@@ -84,10 +84,9 @@ def read(lines: Iterable[str]) -> Progress:
 def step(progress: Progress, line: str, at: float) -> Progress:
     """The state after one more line, seen ``at`` seconds after the start."""
     text = plain(line)
-    for pattern, stage, facts in _PATTERNS:
+    for stage, pattern in _PATTERNS:
         if match := pattern.search(text):
-            found = {name: value for name, value in facts(match).items() if value is not None}
-            return _with(progress, stage, found, at)
+            return _with(progress, stage, _figures(match), at)
     return progress
 
 
@@ -105,142 +104,99 @@ def durations(progress: Progress, end: float) -> dict[str, float]:
 
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x00-\x08\x0b\x0c\x0e-\x1a]")
-_NUMBER = r"([\d,]+(?:\.\d+)?)"
+_NUMBER = r"\d(?:[\d,]*\d)?(?:\.\d+)?"
 _SECONDS = r"\s*(?:s\b|secs?\b|seconds?\b)"
 
-Facts = Callable[["re.Match[str]"], Mapping[str, Any]]
+
+def _patterns(
+    *rows: tuple[StageName | None, str],
+) -> list[tuple[StageName | None, re.Pattern[str]]]:
+    """``<name>`` stands for a number that is a group of that name."""
+
+    def group(match: re.Match[str]) -> str:
+        return f"(?P<{match[1]}>{_NUMBER})"
+
+    return [(stage, re.compile(re.sub(r"(?<!P)<(\w+)>", group, row))) for stage, row in rows]
 
 
-def _number(text: str | None) -> float | None:
-    return float(text.replace(",", "")) if text else None
+_PATTERNS = _patterns(
+    # vLLM and SGLang
+    ("weights", r"\d+% Completed \| <shards_done>/<shards_total>"),
+    ("weights", rf"Loading weights took <weights_seconds>{_SECONDS}"),
+    ("weights", rf"Model loading took <model_gib> Gi?B(?: memory)? and <model_seconds>{_SECONDS}"),
+    ("weights", r"Loading model weights took <model_gib> G"),
+    ("weights", r"Starting to load model|Load weight begin"),
+    ("compile", rf"torch\.compile (?:took|takes) <compile_seconds>{_SECONDS} in total"),
+    ("compile", r"for vLLM's torch\.compile|Dynamo bytecode transform time|Compiling a graph for"),
+    ("compile", r"[Ww]arming up model for the compilation"),
+    ("cache", r"Available KV cache memory: <kv_gib> GiB"),
+    ("cache", r"Explicitly set \(<kv_gib>/[\d.]+\) GiB for KV cache"),
+    (
+        "cache",
+        r"KV cache size: <kv_tokens> tokens"
+        r"(?:, Maximum concurrency for <context> tokens per request: <max_concurrency>x)?",
+    ),
+    ("cache", r"Maximum concurrency for <context> tokens per request: <max_concurrency>x"),
+    ("cache", r"# (?:GPU|CUDA|cuda) blocks: <blocks>"),
+    (
+        "cache",
+        r"max_total_num_tokens=<kv_tokens>, .*max_running_requests=<slots>, context_len=<context>",
+    ),
+    (
+        "graphs",
+        rf"Graph capturing finished in <graphs_seconds>{_SECONDS}(?:\.|,|$)"
+        r"(?: took <graphs_gib> GiB)?",
+    ),
+    ("graphs", r"Capturing (?:CUDA|cuda) graph.*?<graphs_done>/<graphs_total>"),
+    ("graphs", r"[Cc]apture (?:CUDA|cuda) graph begin|Capturing (?:CUDA|cuda) graph"),
+    (
+        None,
+        rf"init engine \(.*?\) took <engine_seconds>{_SECONDS}"
+        rf"(?: \(compilation: <compile_seconds>{_SECONDS})?",
+    ),
+    ("server", r"Starting vLLM (?:API )?server|Started server process"),
+    ("ready", r"Application startup complete|The server is fired up"),
+    (None, r"(?:API server version|LLM engine \(v|█ +version) ?v?(?P<version>\w[\w.+]*\w)"),
+    # llama.cpp
+    ("weights", r"load_model: loading model|llama_model_loader: loaded meta data"),
+    (None, r"offloaded <gpu_layers>/<gpu_layers_of> layers to GPU"),
+    (
+        "cache",
+        r"initializing(?: slots)?, n_slots = <slots>(?:, n_ctx_slot = <context>)?"
+        r"(?:, kv_unified = '(?P<kv_unified>\w+)')?",
+    ),
+    ("cache", r"new slot,? n_ctx(?:_slot)? = <context>"),
+    ("cache", r"KV self size\s*=\s*<kv_mib> MiB"),
+    ("server", r"(?:load_model|init|main|server)\S*: model loaded"),
+    ("ready", r"all slots are idle"),
+)
+_TEXTS = {"version"}
+_FLOATS = {name for name, kind in get_type_hints(LoadFacts).items() if kind == float | None}
 
 
-def _whole(text: str | None) -> int | None:
-    return int(text.replace(",", "")) if text else None
-
-
-def _shards(match: re.Match[str]) -> Mapping[str, Any]:
-    done, total = int(match["done"]), int(match["total"])
-    return {"shards_done": done, "shards_total": total, "share": done / total if total else None}
-
-
-def _kv(match: re.Match[str]) -> Mapping[str, Any]:
-    return {
-        "kv_tokens": _whole(match[1]),
-        "context": _whole(match[2]),
-        "max_concurrency": _number(match[3]),
-    }
-
-
-def _floats(*names: str) -> Facts:
-    return lambda match: {
-        name: _number(match[place]) for place, name in enumerate(names, start=1)
-    }
-
-
-def _wholes(*names: str) -> Facts:
-    return lambda match: {name: _whole(match[place]) for place, name in enumerate(names, start=1)}
-
-
-def _slots(match: re.Match[str]) -> Mapping[str, Any]:
-    unified = {"true": True, "false": False, None: None}[match["unified"]]
-    return {"slots": int(match["slots"]), "context": _whole(match["context"]),
-            "kv_unified": unified}  # fmt: skip
-
-
-def _nothing(match: re.Match[str]) -> Mapping[str, Any]:
-    return {}
-
-
-_PATTERNS: tuple[tuple[re.Pattern[str], StageName | None, Facts], ...] = tuple(
-    (re.compile(pattern), stage, facts)
-    for pattern, stage, facts in (
-        # vLLM and SGLang
-        (r"\d+% Completed \| (?P<done>\d+)/(?P<total>\d+)", "weights", _shards),
-        (r"Loading weights took " + _NUMBER + _SECONDS, "weights", _floats("weights_seconds")),
-        (
-            rf"Model loading took {_NUMBER} Gi?B(?: memory)? and {_NUMBER}{_SECONDS}",
-            "weights",
-            _floats("model_gib", "model_seconds"),
-        ),
-        (rf"Loading model weights took {_NUMBER} G", "weights", _floats("model_gib")),
-        (r"Starting to load model|Load weight begin", "weights", _nothing),
-        (
-            rf"torch\.compile (?:took|takes) {_NUMBER}{_SECONDS} in total",
-            "compile",
-            _floats("compile_seconds"),
-        ),
-        (
-            r"for vLLM's torch\.compile|Dynamo bytecode transform time|Compiling a graph for"
-            r"|[Ww]arming up model for the compilation",
-            "compile",
-            _nothing,
-        ),
-        (
-            rf"Graph capturing finished in {_NUMBER}{_SECONDS}(?:\.|,|$)(?: took {_NUMBER} GiB)?",
-            "graphs",
-            _floats("graphs_seconds", "graphs_gib"),
-        ),
-        (
-            r"Capturing (?:CUDA|cuda) graph.*?(?P<done>\d+)/(?P<total>\d+)",
-            "graphs",
-            lambda match: {"share": int(match["done"]) / max(1, int(match["total"]))},
-        ),
-        (r"[Cc]apture (?:CUDA|cuda) graph begin|Capturing (?:CUDA|cuda) graph", "graphs", _nothing),
-        (rf"Available KV cache memory: {_NUMBER} GiB", "cache", _floats("kv_gib")),
-        (rf"Explicitly set \({_NUMBER}/[\d.]+\) GiB for KV cache", "cache", _floats("kv_gib")),
-        (
-            rf"KV cache size: {_NUMBER} tokens"
-            rf"(?:, Maximum concurrency for {_NUMBER} tokens per request: {_NUMBER}x)?",
-            "cache",
-            _kv,
-        ),
-        (
-            rf"Maximum concurrency for {_NUMBER} tokens per request: {_NUMBER}x",
-            "cache",
-            lambda match: {"context": _whole(match[1]), "max_concurrency": _number(match[2])},
-        ),
-        (
-            rf"# (?:GPU|CUDA|cuda) blocks: {_NUMBER}",
-            "cache",
-            lambda match: {"kv_tokens": 16 * (_whole(match[1]) or 0)},
-        ),
-        (
-            rf"init engine \(.*?\) took {_NUMBER}{_SECONDS}(?: \(compilation: {_NUMBER}{_SECONDS})?",
-            None,
-            _floats("engine_seconds", "compile_seconds"),
-        ),
-        (
-            r"max_total_num_tokens=(\d+).*?max_running_requests=(\d+), context_len=(\d+)",
-            "cache",
-            _wholes("kv_tokens", "slots", "context"),
-        ),
-        (r"Starting vLLM (?:API )?server|Started server process", "server", _nothing),
-        (r"Application startup complete|The server is fired up", "ready", _nothing),
-        (
-            r"(?:vLLM API server version|LLM engine \(v|█\s+version) ?v?([\w.+]+)",
-            None,
-            lambda match: {"version": match[1].rstrip(".")},
-        ),
-        # llama.cpp
-        (r"load_model: loading model|llama_model_loader: loaded meta data", "weights", _nothing),
-        (r"offloaded (\d+)/(\d+) layers to GPU", None, _wholes("gpu_layers", "gpu_layers_of")),
-        (
-            r"initializing(?: slots)?, n_slots = (?P<slots>\d+)"
-            r"(?:, n_ctx_slot = (?P<context>\d+))?(?:, kv_unified = '(?P<unified>\w+)')?",
-            "cache",
-            _slots,
-        ),
-        (r"new slot,? n_ctx(?:_slot)? = (\d+)", "cache", _wholes("context")),
-        (
-            r"KV self size\s*=\s*([\d.]+) MiB",
-            "cache",
-            lambda match: {"kv_gib": (_number(match[1]) or 0) / 1024},
-        ),
-        (r"(?:load_model|init|main|server)\S*: model loaded", "server", _nothing),
-        (r"all slots are idle", "ready", _nothing),
-    )
-)  # fmt: skip
+def _figures(match: re.Match[str]) -> dict[str, Any]:
+    """What a line's groups say, by the names of `LoadFacts`, and ``share`` of a stage."""
+    found: dict[str, Any] = {}
+    for name, text in match.groupdict().items():
+        if text is None:
+            continue
+        if name == "kv_unified":
+            found[name] = text == "true"
+        elif name in _TEXTS:
+            found[name] = text
+        else:
+            number = float(text.replace(",", ""))
+            found[name] = number if name in _FLOATS or name == "kv_mib" else int(number)
+    for kind in ("shards", "graphs"):
+        if total := found.get(f"{kind}_total"):
+            found["share"] = found[f"{kind}_done"] / total
+    if "blocks" in found:
+        found["kv_tokens"] = 16 * found.pop("blocks")
+    if "kv_mib" in found:
+        found["kv_gib"] = found.pop("kv_mib") / 1024
+    for name in ("graphs_done", "graphs_total"):
+        found.pop(name, None)
+    return found
 
 
 _LARGEST = ("weights_seconds", "shards_total")
@@ -250,7 +206,9 @@ _LARGEST = ("weights_seconds", "shards_total")
 def _with(
     progress: Progress, stage: StageName | None, found: Mapping[str, Any], at: float
 ) -> Progress:
-    if any(found[name] < (getattr(progress.facts, name) or 0) for name in _LARGEST if name in found):
+    if any(
+        found[name] < (getattr(progress.facts, name) or 0) for name in _LARGEST if name in found
+    ):
         return progress
     share = found.get("share")
     facts = {name: value for name, value in found.items() if name != "share"}
