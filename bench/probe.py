@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -124,6 +125,19 @@ def tokenize(
     """How many tokens the engine makes of a text, no special tokens added."""
     with _client(headers) as client:
         return _tokenize(client, base(url), model, text, engine)
+
+
+@contextmanager
+def counting(
+    served: Served, headers: Mapping[str, str] | None = None
+) -> Iterator[Callable[[str], int] | None]:
+    """A counter of tokens over one connection, or None where the engine offers none."""
+    if not served.tokenizes:
+        yield None
+        return
+    model = served.models[0] if served.models else ""
+    with _client(headers) as client:
+        yield lambda text: _tokenize(client, served.url, model, text, served.engine)
 
 
 def scrape(text: str) -> dict[str, float]:

@@ -213,3 +213,11 @@ def test_the_real_llama_cpp_is_recognised(demo_engine: StartEngine, model: str, 
 def test_tokens_are_counted_without_the_special_ones(llama_url: str) -> None:
     one, two = (probe.tokenize(llama_url, text, "llama.cpp") for text in (" a", " a a"))
     assert (one, two) == (1, 2)
+    with probe.counting(probe.served(llama_url)) as count:
+        assert count is not None
+        assert count(" a a a") == 3
+
+
+def test_a_server_that_does_not_tokenize_has_no_counter() -> None:
+    with probe.counting(probe.Served(url="http://127.0.0.1:1", models=("m",))) as count:
+        assert count is None

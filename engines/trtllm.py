@@ -1,0 +1,32 @@
+"""TensorRT-LLM, whose own flags have underscores."""
+
+from __future__ import annotations
+
+from engines import Launch, Recipe, flag_args
+from engines.containers import caches, inside, model_mounts
+
+PORT = 8000
+
+
+def launch(recipe: Recipe) -> Launch:
+    host = "127.0.0.1" if recipe.network == "host" else "0.0.0.0"
+    return Launch(
+        argv=(
+            *("trtllm-serve", inside(recipe)),
+            *("--served_model_name", recipe.model),
+            *("--host", host),
+            *("--port", str(PORT)),
+            *("--max_seq_len", str(recipe.context)),
+            *("--max_batch_size", str(recipe.slots)),
+            *flag_args(recipe.flags),
+        ),
+        port=PORT,
+        served=recipe.model,
+        image=recipe.image,
+        env=recipe.env,
+        mounts=(*model_mounts(recipe), *caches("trtllm", "/root/.cache/flashinfer")),
+        gpus=True,
+        network=recipe.network,
+        ipc_host=True,
+        ulimits={"memlock": -1, "stack": 64 * 1024**2},
+    )
