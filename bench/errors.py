@@ -24,7 +24,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 class BenchError(Exception):
     """Something a person can act on. Pages show it, the worker stores it with the run."""
 
-    def __init__(self, code: str, **fields: Field) -> None:
+    def __init__(self, code: str, /, **fields: Field) -> None:
         super().__init__(code)
         self.fault = Fault(code=code, fields=fields)
 

@@ -365,6 +365,23 @@ def telemetry(db: Database, run: str) -> list[tuple[float, dict[str, Any]]]:
     return [(at, msgspec.json.decode(data)) for at, data in rows]
 
 
+def everything(db: Database, run: str) -> dict[str, Any]:
+    """All that is stored of a run, as plain values."""
+    kept = levels(db, run)
+    (row,) = load(db, [run])
+    values = msgspec.to_builtins(row) | {
+        "levels": [
+            msgspec.to_builtins(level)
+            | {"samples": msgspec.to_builtins(samples(db, run, position))}
+            for position, level in enumerate(kept)
+        ],
+        "answers": msgspec.to_builtins(answers(db, run)),
+        "events": msgspec.to_builtins(events(db, run)),
+        "telemetry": [{"at": at, **data} for at, data in telemetry(db, run)],
+    }
+    return dict(values)
+
+
 def backup(db: Database, target: Path) -> None:
     """A whole, consistent copy while others write. Never copy the file itself: a part of it may
     lie in its ``-wal``."""

@@ -1,0 +1,196 @@
+"""What a run measures once its engine is ready: the prompt set, the answers, the sweep.
+
+Everything that a level needs is made before it begins; everything that it gave is stored after it
+has ended. In between nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bench import load, method, metrics, prompts, store
+from bench.catalogue import Prompt
+from bench.client import Ask
+from bench.config import Config
+from bench.errors import BenchError
+from bench.halt import Halt
+from bench.plan import Plan
+from bench.progress import Progress
+from bench.sample import LevelRun, Sample
+from bench.steps import Step, steps
+from bench.store import Answer
+from bench.target import Target, chat_body
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """One run's measuring: what it talks to and where its results go."""
+
+    config: Config
+    run: str
+    plan: Plan
+    target: Target
+    count: prompts.Count | None
+    """The engine's own tokenizer; None where it offers none."""
+    slots: int | None
+    halt: Halt
+    progress: Callable[[Progress], None]
+
+
+def measure(session: Session) -> None:
+    """Measure all of the plan.
+
+    Raises what the halt was set to, or BenchError ``no_answers`` when a prompt-set level or the
+    sweep's first brings no answer at all. Finished levels stay stored.
+    """
+    planned = steps(session.plan.workload)
+    alone = [step for step in planned if step.kind != "sweep"]
+    sweep = planned[len(alone) :]
+    asked = session.plan.prompts
+    total = len(planned) + len(asked)
+    overhead = 0
+    for position, step in enumerate(alone, 1):
+        overhead = _level(session, step, overhead, position=position, of=total)
+    for position, prompt in enumerate(asked, len(alone) + 1):
+        _answer(session, prompt, position=position, of=total)
+    for position, step in enumerate(sweep, len(alone) + len(asked) + 1):
+        _level(session, step, overhead, position=position, of=total)
+
+
+def _level(session: Session, step: Step, overhead: int, *, position: int, of: int) -> int:
+    """Warm up, measure and store one level; returns the chat template's length in tokens."""
+    session.halt.check()
+    place = {
+        "kind": step.kind, "name": step.name, "concurrency": step.concurrency,
+        "repeat": step.repeat, "planned": step.requests, "position": position, "of": of,
+    }  # fmt: skip
+    _note(session, "level", place)
+    overhead = _warm(session, step, overhead)
+    built = _prompts(session, step, "measured", step.requests, overhead)
+    run = _run(session, _asks(session, step, built), step.concurrency, counted=True)
+    summary = metrics.summarise(
+        run,
+        kind=step.kind,
+        name=step.name,
+        repeat=step.repeat,
+        prompt_tokens_planned=step.prompt_tokens,
+        output_tokens_planned=step.output_tokens,
+        slots=session.slots,
+        template_tokens=overhead,
+    )
+    with store.opened(session.config.database) as db:
+        store.save_level(db, session.run, summary, run.samples)
+        store.event(
+            db, session.run, "level_done", place | {"ok": summary.ok, "failed": summary.failed}
+        )
+    session.halt.check()
+    if not summary.ok:
+        raise BenchError("no_answers", level=step.name, reason=_reason(run.samples))
+    return overhead
+
+
+def _warm(session: Session, step: Step, overhead: int) -> int:
+    """Requests that are thrown away, at the level's own concurrency and with their own prompts.
+
+    A sweep level is warmed until its TTFT is steady, for at most ``warmups`` rounds more than one.
+    """
+    ttfts: list[float] = []
+    for turn in range(step.warmups + (step.kind == "sweep")):
+        built = _prompts(session, step, f"warm{turn}", step.concurrency, overhead)
+        run = _run(session, _asks(session, step, built), step.concurrency)
+        session.halt.check()
+        good = [sample for sample in run.samples if sample.ok]
+        if not good:
+            raise BenchError("no_answers", level=step.name, reason=_reason(run.samples))
+        if not overhead:
+            overhead = prompts.template_tokens(built[0], good[0].prompt_tokens)
+        ttfts += [sample.first_token for sample in good if sample.first_token is not None]
+        if step.kind == "sweep" and method.steady(ttfts, step.concurrency):
+            break
+    return overhead
+
+
+def _prompts(
+    session: Session, step: Step, use: str, n: int, overhead: int
+) -> tuple[prompts.SizedPrompt, ...]:
+    return prompts.build(
+        session.count,
+        seed=session.plan.seed,
+        stream=f"{step.name}/{step.repeat}/{use}",
+        tokens=step.prompt_tokens,
+        n=n,
+        overhead=overhead,
+    )
+
+
+def _asks(session: Session, step: Step, built: Sequence[prompts.SizedPrompt]) -> list[Ask]:
+    tokens = step.output_tokens
+    return [
+        Ask(
+            id=f"{session.run}-{step.name}-{step.repeat}-{number}",
+            body=chat_body(session.target, prompt.text, tokens, exact=True),
+            output_tokens=tokens,
+            prompt_tokens=step.prompt_tokens,
+        )
+        for number, prompt in enumerate(built)
+    ]
+
+
+def _run(
+    session: Session, asks: Sequence[Ask], concurrency: int, *, counted: bool = False
+) -> LevelRun:
+    workload = session.plan.workload
+
+    def progress(done: int, failed: int) -> None:
+        session.progress(Progress(done, failed, len(asks)))
+
+    return asyncio.run(
+        load.run_level(
+            session.target,
+            asks,
+            concurrency=concurrency,
+            arrival=workload.arrival if concurrency > 1 else "closed",
+            rate=workload.rate,
+            seed=session.plan.seed,
+            stop=session.halt.event,
+            progress=progress if counted else lambda done, failed: None,
+        )
+    )
+
+
+def _answer(session: Session, prompt: Prompt, *, position: int, of: int) -> None:
+    """Ask one of the fixed prompts and keep the answer, whatever it is."""
+    session.halt.check()
+    _note(session, "answer", {"prompt": prompt.id, "position": position, "of": of})
+    limit = session.plan.workload.answer_tokens
+    ask = Ask(
+        id=f"{session.run}-{prompt.id}",
+        body=chat_body(session.target, prompt.text, limit),
+        output_tokens=limit,
+    )
+    run = _run(session, [ask], 1)
+    session.halt.check()
+    answer = Answer(
+        prompt=prompt.id,
+        repeat=1,
+        language=prompt.language,
+        question=prompt.text,
+        sample=run.samples[0],
+    )
+    with store.opened(session.config.database) as db:
+        store.save_answer(db, session.run, answer)
+
+
+def _reason(samples: Sequence[Sample]) -> str:
+    """What most of the failures say."""
+    said = Counter(sample.error for sample in samples if sample.error)
+    return said.most_common(1)[0][0] if said else ""
+
+
+def _note(session: Session, kind: str, data: Mapping[str, Any]) -> None:
+    with store.opened(session.config.database) as db:
+        store.event(db, session.run, kind, data)
