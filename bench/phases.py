@@ -13,6 +13,10 @@ The steady state counts only when at least as many requests were sent in it as t
 whole turn of everybody); otherwise there is none and the whole level is what there is. One user
 alone has neither ramp nor tail: the whole level is steady. Throughput of a phase is the output
 tokens that *arrived* in it, a request's tokens spread evenly over its chunks.
+
+Where the first wave waits longer than a whole request takes and each user has few turns, the steady
+state still holds some of the ramp and its throughput is a little low; that of the whole level is
+lower still.
 """
 
 from __future__ import annotations
