@@ -131,9 +131,9 @@ def test_two_ways_to_write_taiwan_are_a_hint():
     assert check("臺灣大學的學生在台積電實習。") == ()
 
 
-@pytest.mark.parametrize("text", ["", "這", "🙂🙂", "\u200f\u200e\u200b", "\0", "𠮷"])
+@pytest.mark.parametrize("text", ["這", "🙂🙂", "\0", "𠮷", "\u200f\u200e\u200b"])
 def test_strange_text_is_no_error(text):
-    assert check(text) == ()
+    assert errors(text) == ""
 
 
 def test_every_rule_is_explained_in_both_languages():
