@@ -22,36 +22,38 @@ class Cancelled(Exception):
 
 
 class Halt:
-    """Set once, by whichever look found a reason first."""
+    """Why a run has to end: set once, by whichever look found a reason first."""
 
-    def __init__(self) -> None:
+    def __init__(self, looks: Sequence[Look], cancelled: Callable[[], bool]) -> None:
         self.event = threading.Event()
         """Set when the run has to end; the load generator stops on it."""
         self.reason: BenchError | Cancelled | None = None
+        self._looks = looks
+        self._cancelled = cancelled
 
-    def set(self, reason: BenchError | Cancelled) -> None:
+    def look(self) -> bool:
+        """Look once; whether the run has to end."""
         if self.reason is None:
-            self.reason = reason
-        self.event.set()
+            found = (reason for look in self._looks if (reason := look()) is not None)
+            self.reason = next(found, None) or (Cancelled() if self._cancelled() else None)
+        if self.reason is not None:
+            self.event.set()
+        return self.reason is not None
 
     def check(self) -> None:
         """Raise the reason, if there is one."""
-        if self.reason is not None:
+        if self.look() and self.reason is not None:
             raise self.reason
 
 
 @contextmanager
-def watching(halt: Halt, looks: Sequence[Look], cancelled: Callable[[], bool]) -> Iterator[None]:
+def watching(halt: Halt) -> Iterator[None]:
     """Look every `PERIOD` seconds until the block ends or one look finds a reason."""
     over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(PERIOD) and halt.reason is None:
-            for look in looks:
-                if (reason := look()) is not None:
-                    halt.set(reason)
-            if halt.reason is None and cancelled():
-                halt.set(Cancelled())
+        while not over.wait(PERIOD) and not halt.look():
+            pass
 
     thread = threading.Thread(target=watch, name="watch", daemon=True)
     thread.start()

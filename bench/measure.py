@@ -72,6 +72,8 @@ def _level(session: Session, step: Step, overhead: int, *, position: int, of: in
     overhead = _warm(session, step, overhead)
     built = _prompts(session, step, "measured", step.requests, overhead)
     run = _run(session, _asks(session, step, built), step.concurrency, counted=True)
+    if session.halt.look():  # a dead engine refuses what is left of a level within no time
+        run = msgspec.structs.replace(run, stopped=True)
     summary = metrics.summarise(
         run,
         kind=step.kind,

@@ -13,11 +13,10 @@ from typing import Any
 
 import msgspec
 
-from bench import halt as halts
 from bench import loading, probe, progress, store
 from bench.config import Config
 from bench.errors import BenchError, Fault
-from bench.halt import Cancelled, Halt
+from bench.halt import Cancelled, Halt, watching
 from bench.measure import Session, measure
 from bench.probe import Served
 from bench.store import Run, State
@@ -95,12 +94,12 @@ def _perform(config: Config, run: Run, diary: Diary) -> None:
     plan = run.plan
     launch = launch_for(plan.recipe)
     diary.learn(launch=msgspec.to_builtins(launch))
-    halt = Halt()
     with ExitStack() as stack:
         diary.enter("loading")
         running = _start(config, run, launch)
         stack.callback(running.stop)
-        stack.enter_context(halts.watching(halt, [lambda: _dead(run, running)], diary.cancelled))
+        halt = Halt([lambda: _dead(run, running)], diary.cancelled)
+        stack.enter_context(watching(halt))
         served = _ready(running, launch, plan.recipe, halt, diary)
         diary.learn(**running.facts())
         tokens = stack.enter_context(probe.counting(served, probe.headers(plan.recipe.key_env)))

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from types import FrameType
 
@@ -37,7 +38,7 @@ def ensure(config: Config) -> None:
         return
     config.logs.mkdir(parents=True, exist_ok=True)
     with (config.logs / "worker.log").open("a") as out:
-        subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, "-m", "bench.worker"],
             cwd=ROOT,
             env=os.environ | {"SPARK_COMPARE_VAR": str(config.var)},
@@ -46,6 +47,7 @@ def ensure(config: Config) -> None:
             stderr=out,
             start_new_session=True,
         )
+    threading.Thread(target=child.wait, daemon=True).start()  # so that it never is a zombie
 
 
 def work(config: Config) -> None:
