@@ -17,7 +17,7 @@ from bench.connection import Clock, RunawayOutput
 from bench.exchange import Exchange
 from bench.judge import Attempt, Counter, sample_of
 from bench.sample import Sample
-from bench.target import REFUSALS, Ask, Target, refused_key, without
+from bench.target import REFUSALS, Ask, Target, holds, refused_key, without
 from bench.wire import Wire, encode
 
 __all__ = ["Ask", "Target", "ask_one"]
@@ -93,7 +93,7 @@ async def asked(
             ask=ask,
             due=clock() if due is None else due,
             exchange=Exchange(ask.most_events),
-            dropped=tuple(key for key in (*target.dropped, *dropped) if key in ask.body),
+            dropped=tuple(key for key in (*target.dropped, *dropped) if holds(ask.body, key)),
         )
         note(attempt)
         await exchange(wire, ready, attempt.exchange, clock)

@@ -35,12 +35,25 @@ class Step(msgspec.Struct, frozen=True):
     """Output tokens in it."""
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request asked for, as far as the stream depends on it."""
+
+    tokens: int
+    """Output tokens to write."""
+    prompt_tokens: int = 0
+    cached: int = 0
+    """Prompt tokens that are in the cache."""
+    ids: bool = False
+    """Token ids with each event."""
+    running: bool = False
+    """Usage so far with each event."""
+    chat: bool = True
+
+
 @lru_cache(maxsize=256)
-def script(
-    how: Behaviour, *, tokens: int, prompt_tokens: int, cached: int, ids: bool, chat: bool
-) -> tuple[Step, ...]:
-    """The stream's steps in the order of sending. ``cached``: prompt tokens read from the cache."""
-    steps = list(_framed(how, _events(how, tokens, prompt_tokens, cached, ids, chat)))
+def script(how: Behaviour, asked: Asked) -> tuple[Step, ...]:
+    """The stream's steps in the order of sending."""
+    steps = list(_framed(how, _events(how, asked)))
     if how.framing == "chunked":
         steps = [Step(step.at, _http_chunk(step.data), step.tokens) for step in steps]
         if how.ending != "abort":
@@ -50,12 +63,12 @@ def script(
     return tuple(steps)
 
 
-def whole(tokens: int, prompt_tokens: int, how: Behaviour, *, chat: bool) -> dict[str, Any]:
+def whole(how: Behaviour, asked: Asked) -> dict[str, Any]:
     """The answer to a request that asked for no stream."""
-    text = "".join(_word(how, index) for index in range(tokens))
+    text = "".join(_word(how, index) for index in range(asked.tokens))
     said: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
-    choice = {"index": 0, "finish_reason": "length", **(said if chat else {"text": text})}
-    usage = _usage(tokens, prompt_tokens, 0, how)
+    choice = {"index": 0, "finish_reason": "length", **(said if asked.chat else {"text": text})}
+    usage = _usage(asked, asked.tokens)
     return {"id": "mock", "object": "chat.completion", "choices": [choice], "usage": usage}
 
 
@@ -63,18 +76,16 @@ def error_object(status: int, message: str, kind: str = "invalid_request_error")
     return {"error": {"code": status, "message": message, "type": kind}}
 
 
-def _events(
-    how: Behaviour, tokens: int, prompt_tokens: int, cached: int, ids: bool, chat: bool
-) -> Iterator[Step]:
+def _events(how: Behaviour, asked: Asked) -> Iterator[Step]:
     """Events as JSON text, with their times; an error's name is in its own framing."""
-    first = _first_token_at(how, prompt_tokens, cached)
-    if chat and how.role in ("early", "null"):
+    first = _first_token_at(how, asked)
+    if asked.chat and how.role in ("early", "null"):
         content = "" if how.role == "early" else None
         yield Step(
             min(how.role_ms / 1000, first), _event(_delta(role="assistant", content=content))
         )
     written, at, before = 0, first, ""
-    for index, (size, at, channel) in enumerate(_chunks(how, tokens, first)):
+    for index, (size, at, channel) in enumerate(_chunks(how, asked.tokens, first)):
         if how.ending in ("cut", "abort") and index == how.cut_after:
             return
         if index == how.error_after:
@@ -86,32 +97,33 @@ def _events(
         if how.thinking == "tags" and how.thinking_tokens and channel != before:
             words = ("<think>" if channel == "thinking" else "</think>") + words
         before = channel
-        choice = _said(how, channel, words, chat)
-        if index == 0 and chat and how.role == "first":
+        choice = _said(how, channel, words, asked.chat)
+        if index == 0 and asked.chat and how.role == "first":
             choice["delta"]["role"] = "assistant"
-        if ids and how.token_ids:
+        if asked.ids and how.token_ids:
             choice["token_ids"] = list(range(1000 + written - size, 1000 + written))
         more: dict[str, Any] = {}
-        if how.usage == "every":
-            more["usage"] = _usage(written, prompt_tokens, cached, how)
+        if how.usage == "every" or (asked.running and how.usage in ("last", "finish")):
+            more["usage"] = _usage(asked, written)
         yield Step(at, _event(choice, **more), size)
-    yield from _ending(how, tokens, prompt_tokens, cached, at + how.usage_ms / 1000, chat)
+    yield from _ending(how, asked, at + how.usage_ms / 1000)
 
 
-def _ending(
-    how: Behaviour, tokens: int, prompt_tokens: int, cached: int, at: float, chat: bool
-) -> Iterator[Step]:
-    usage = _usage(tokens, prompt_tokens, cached, how)
+def _ending(how: Behaviour, asked: Asked, at: float) -> Iterator[Step]:
+    usage = _usage(asked, asked.tokens)
     if how.usage == "zero":
         usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    reason = "stop" if how.early_eos is not None and how.early_eos <= tokens else "length"
-    finish: dict[str, Any] = {"delta": {}} if chat else {"text": ""}
+    reason = "stop" if how.early_eos is not None and how.early_eos <= asked.tokens else "length"
+    finish: dict[str, Any] = {"delta": {}} if asked.chat else {"text": ""}
     beside: dict[str, Any] = {"usage": usage} if how.usage in ("finish", "every") else {}
     if how.usage == "null":
         beside = {"usage": None}
     if how.timings:
-        beside["timings"] = {"cache_n": cached, "prompt_n": prompt_tokens - cached}
-        beside["timings"]["predicted_n"] = tokens
+        beside["timings"] = {
+            "cache_n": asked.cached,
+            "prompt_n": asked.prompt_tokens - asked.cached,
+        }
+        beside["timings"]["predicted_n"] = asked.tokens
     yield Step(at, _event({**finish, "finish_reason": reason}, **beside))
     if how.usage in ("last", "zero"):
         yield Step(at, msgspec.json.encode({"id": "mock", "choices": [], "usage": usage}))
@@ -119,10 +131,10 @@ def _ending(
         yield Step(at, b"[DONE]")
 
 
-def _first_token_at(how: Behaviour, prompt_tokens: int, cached: int) -> float:
-    if cached and how.cached_ms is not None:
+def _first_token_at(how: Behaviour, asked: Asked) -> float:
+    if asked.cached and how.cached_ms is not None:
         return how.cached_ms / 1000
-    work = (prompt_tokens - cached) / how.prefill_speed if how.prefill_speed else 0.0
+    work = (asked.prompt_tokens - asked.cached) / how.prefill_speed if how.prefill_speed else 0.0
     return how.ttft_ms / 1000 + work
 
 
@@ -168,12 +180,12 @@ def _event(choice: dict[str, Any], **more: Any) -> bytes:
     return msgspec.json.encode({**base, "choices": [choice], **more})
 
 
-def _usage(tokens: int, prompt_tokens: int, cached: int, how: Behaviour) -> dict[str, Any]:
+def _usage(asked: Asked, tokens: int) -> dict[str, Any]:
     return {
-        "prompt_tokens": prompt_tokens,
+        "prompt_tokens": asked.prompt_tokens,
         "completion_tokens": tokens,
-        "total_tokens": prompt_tokens + tokens,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "total_tokens": asked.prompt_tokens + tokens,
+        "prompt_tokens_details": {"cached_tokens": asked.cached},
     }
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from bench.mock_behaviour import Behaviour
-from bench.mock_script import Step, error_object, script, whole
+from bench.mock_script import Asked, Step, error_object, script, whole
 from bench.mock_state import Engine, Record
 
 TEMPLATE_TOKENS = 8
@@ -120,17 +120,17 @@ class Stream(asyncio.BufferedProtocol):
             os._exit(1)
         cached = engine.seen.get(prompt[:64], 0)
         engine.seen[prompt[:64]] = prompt_tokens
-        tokens = _output_tokens(how, asked)
-        if not asked.get("stream"):
-            return self._json(200, whole(tokens, prompt_tokens, how, chat=chat))
-        self._steps = script(
-            how,
-            tokens=tokens,
+        wanted = Asked(
+            tokens=_output_tokens(how, asked),
             prompt_tokens=prompt_tokens,
             cached=cached if how.cached_ms is not None else 0,
             ids=bool(asked.get("return_token_ids")),
+            running=bool((asked.get("stream_options") or {}).get("continuous_usage_stats")),
             chat=chat,
         )
+        if not asked.get("stream"):
+            return self._json(200, whole(how, wanted))
+        self._steps = script(how, wanted)
         wait = how.slow_first_ms / 1000 if engine.requests < how.slow_first else 0.0
         engine.requests += 1
         self._record = Record(name, received)

@@ -15,17 +15,20 @@ from bench.errors import BenchError
 Body = Mapping[str, Any]
 Message = Mapping[str, str]
 
+_RUNNING = "continuous_usage_stats"
+_VLLM: Body = {"ignore_eos": True, "min_tokens": 0, _RUNNING: True}
 _KNOWN: Mapping[str, Body] = {
-    "vllm": {"ignore_eos": True, "min_tokens": 0},
-    "vllm-community": {"ignore_eos": True, "min_tokens": 0},
-    "sglang": {"ignore_eos": True},
-    "trtllm": {"ignore_eos": True, "min_tokens": 0},
+    "vllm": _VLLM,
+    "vllm-community": _VLLM,
+    "trtllm": _VLLM,
+    "sglang": {"ignore_eos": True, _RUNNING: True},
     "llama.cpp": {"ignore_eos": True, "cache_prompt": False},
     "llama.cpp-local": {"ignore_eos": True, "cache_prompt": False},
     "ollama": {},
-    "endpoint": {"ignore_eos": True},
+    "endpoint": {"ignore_eos": True, _RUNNING: True},
 }
-"""Keys beyond OpenAI's that make an engine write the length asked for and read no cached prompt."""
+"""Keys beyond OpenAI's: those that make an engine write the length asked for and read no cached
+prompt, and the running count in each event, which tells how many tokens the first one held."""
 
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 REFUSALS = (400, 422)
@@ -122,18 +125,17 @@ def chat_body(
         "model": target.model,
         **_said(target, prompt),
         "stream": True,
-        "stream_options": {"include_usage": True},
+        "stream_options": {"include_usage": True, **_picked(known, _RUNNING)},
         "max_tokens": tokens,
     }
     if temperature is not None:
         body["temperature"] = temperature
     if seed is not None:
         body["seed"] = seed
-    if "cache_prompt" in known:
-        body["cache_prompt"] = known["cache_prompt"]
+    body |= _picked(known, "cache_prompt")
     if exact:
-        body |= {key: True for key in ("ignore_eos",) if key in known}
-        body |= {key: tokens for key in ("min_tokens",) if key in known}
+        body |= _picked(known, "ignore_eos")
+        body |= {"min_tokens": tokens} if "min_tokens" in known else {}
     if token_ids:
         body["return_token_ids"] = True
     return without({**body, **(extra or {})}, target.dropped)
@@ -146,18 +148,40 @@ def without(body: Body, dropped: Sequence[str]) -> dict[str, Any]:
         other = _RENAMED.get(key)
         if key in body and other is not None and other not in dropped:
             kept[other] = body[key]
+    if _RUNNING in dropped and "stream_options" in kept:
+        options = kept["stream_options"]
+        kept["stream_options"] = {key: options[key] for key in options if key != _RUNNING}
     return kept
 
 
+def holds(body: Body, key: str) -> bool:
+    """Whether the body has this key, or has it among its stream options."""
+    return key in body or key in body.get("stream_options", {})
+
+
 def refused_key(body: Body, answer: bytes) -> str | None:
-    """The key of this request that a refusal names as one that the server doesn't take, if any."""
+    """The key of this request that a refusal names as one that the server doesn't take, if any.
+
+    It is the first that is named: what comes later may be an echo of the whole request.
+    """
     text = answer.decode(errors="replace")
-    keys = [key for key in body if key not in _NEEDED]
+    if not _REFUSAL.search(text):
+        return None
+    places = {key: found.start() for key in body if (found := re.search(rf"\b{key}\b", text))}
+    places = {key: place for key, place in places.items() if key not in _NEEDED}
+    if holds(body, _RUNNING):
+        if re.search(rf"stream_options\W+{_RUNNING}", text):
+            return _RUNNING
+        if "stream_options" not in places and _RUNNING in text:
+            return _RUNNING
     named = re.search(r'"param"\s*:\s*"(\w+)"', text)
-    if named and named[1] in keys and _REFUSAL.search(text):
+    if named and named[1] in places:
         return named[1]
-    places = {key: found.start() for key in keys if (found := re.search(rf"\b{key}\b", text))}
-    return min(places, key=places.__getitem__) if places and _REFUSAL.search(text) else None
+    return min(places, key=places.__getitem__, default=None)
+
+
+def _picked(known: Body, key: str) -> dict[str, Any]:
+    return {key: known[key]} if key in known else {}
 
 
 def _said(target: Target, prompt: str | Sequence[Message]) -> Body:
