@@ -58,6 +58,8 @@ def _sentences() -> dict[str, dict[str, str]]:
         for key, entry in _entries(tables):
             if set(entry) != set(LANGUAGES):
                 raise ValueError(f"{file.name}: [{key}] needs exactly {', '.join(LANGUAGES)}")
+            if key in found["en"]:
+                raise ValueError(f"{file.name}: [{key}] is in another file already")
             for language, sentence in entry.items():
                 found[language][key] = sentence
     return found

@@ -39,10 +39,10 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
 def read(path: Path, format: Literal["safetensors", "gguf"], roots: Sequence[Path] = ()) -> Weights:
     """What is at ``path``, for an engine that reads ``format``.
 
-    Raises BenchError: ``model_outside`` (a link leads out of the model roots), ``model_missing``,
-    ``model_root_gone`` (a network drive that is not mounted), ``model_unreadable``,
+    Raises BenchError: ``model_outside`` (a link leads out of the model roots), ``model_not_there``,
+    ``model_root_gone`` (a network drive that is not mounted), ``model_denied``,
     ``model_is_gguf`` and ``model_is_folder`` (the other engine's format), ``model_no_config``,
-    ``model_config_broken``, ``model_no_weights``, ``model_files_missing``, ``model_pointer``,
+    ``model_config_broken``, ``model_config_only``, ``model_files_missing``, ``model_pointer``,
     ``model_truncated``, ``gguf_not``, ``gguf_version``.
     """
     try:
@@ -55,7 +55,7 @@ def read(path: Path, format: Literal["safetensors", "gguf"], roots: Sequence[Pat
             _inside(file, roots)
         return found
     except OSError as fault:
-        code = "model_nas_lost" if fault.errno in _GONE else "model_unreadable"
+        code = "model_nas_lost" if fault.errno in _GONE else "model_denied"
         raise BenchError(code, path=str(path), reason=fault.strerror or str(fault)) from fault
 
 
@@ -75,7 +75,7 @@ def _there(path: Path, roots: Sequence[Path]) -> None:
     for root in roots:
         if path.is_relative_to(root) and not (root.is_dir() and any(root.iterdir())):
             raise BenchError("model_root_gone", path=str(path), root=str(root))
-    raise BenchError("model_missing", path=str(path))
+    raise BenchError("model_not_there", path=str(path))
 
 
 def _gguf(path: Path) -> Weights:
@@ -126,7 +126,7 @@ def _safetensors(folder: Path) -> tuple[Weights, list[Path]]:
             raise BenchError("model_is_gguf", path=str(folder))
         raise BenchError("model_no_config", path=str(folder))
     if not files:
-        raise BenchError("model_no_weights", path=str(folder))
+        raise BenchError("model_config_only", path=str(folder))
     sizes: Counter[str] = Counter()
     for file in files:
         sizes.update(_tensor_bytes(file))

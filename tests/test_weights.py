@@ -126,7 +126,7 @@ def test_folders_that_are_no_model_are_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "config.json").write_text("{}")
-    assert code_of(empty, "safetensors") == "model_no_weights"
+    assert code_of(empty, "safetensors") == "model_config_only"
     assert code_of(empty / "config.json", "safetensors") == "model_is_file"
     (empty / "model.safetensors.index.json").write_text('{"weight_map": {}}')
     assert code_of(empty, "safetensors") == "model_config_broken"
@@ -211,11 +211,11 @@ def test_a_drive_that_is_not_mounted_is_told_from_a_model_that_is_not_there(tmp_
     root.mkdir()
     assert code_of(root / "m", "safetensors", root) == "model_root_gone"
     (root / "other").mkdir()
-    assert code_of(root / "m", "safetensors", root) == "model_missing"
+    assert code_of(root / "m", "safetensors", root) == "model_not_there"
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(errno.ESTALE, "model_nas_lost"), (errno.EACCES, "model_unreadable")]
+    ("number", "code"), [(errno.ESTALE, "model_nas_lost"), (errno.EACCES, "model_denied")]
 )
 def test_a_drive_that_goes_away_while_reading_is_said(
     tmp_path: Path, number: int, code: str
