@@ -157,6 +157,10 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         default_factory=dict
     )
     """What is checked of the answer: name of a check and its argument."""
+    set: str = ""
+    """The versioned set it belongs to: answers are compared within one set only."""
+    short: bool = False
+    """Also in the short form of its set."""
     why: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 

@@ -31,6 +31,7 @@ _OTHER_LANGUAGE = re.compile(
     r"|\b(?:english|japanese|translat)",
     re.IGNORECASE,
 )
+_INTO_CHINESE = re.compile("(?:成|用|以)[^。\n]{0,10}中文|臺灣商務書信")
 _ENOUGH = 12
 """Letters below which nothing is said about an answer's language."""
 
@@ -48,7 +49,7 @@ def leaked_scripts(text: str) -> Iterator[Finding]:
 
 def english_sentences(text: str, prompt: Prompt | None) -> Iterator[Finding]:
     """Ten or more English words in a row, unless the prompt or the line is about a language."""
-    if prompt is not None and (prompt.language == "en" or _OTHER_LANGUAGE.search(prompt.text)):
+    if prompt is not None and (prompt.language == "en" or _other_language(prompt.text)):
         return
     for match in _ENGLISH.finditer(text):
         if not _NAMED.search(_line_without(text, *match.span())):
@@ -57,13 +58,18 @@ def english_sentences(text: str, prompt: Prompt | None) -> Iterator[Finding]:
 
 def not_chinese(text: str, prompt: Prompt | None) -> Iterator[Finding]:
     """An answer to a Chinese prompt that is hardly Chinese at all."""
-    if prompt is None or prompt.language != "zh-TW" or _OTHER_LANGUAGE.search(prompt.text):
+    if prompt is None or prompt.language != "zh-TW" or _other_language(prompt.text):
         return
     if {"json_keys", "tool", "format"} & set(prompt.checks):
         return
     share = counting.han_share(mask.without_code(text))
     if share is not None and counting.letters(text) >= _ENOUGH and share < 0.3:
         yield found(text, 0, len(text), "not_chinese", "error", share=round(100 * share))
+
+
+def _other_language(asked: str) -> bool:
+    """Whether a prompt's words let the answer be in another language."""
+    return bool(_OTHER_LANGUAGE.search(asked)) and not _INTO_CHINESE.search(asked)
 
 
 def _line_without(text: str, start: int, end: int) -> str:
