@@ -94,9 +94,10 @@ def _failure(seen: Exchange, reply: Reply) -> Failure | None:
         return "timeout", f"The server fell silent in the middle of its answer: {seen.fault}."
     if isinstance(seen.fault, NotHttp):
         return "protocol", f"The answer broke the rules of HTTP: {seen.fault}."
-    if reply.finished and (reply.nonsense is None or reply.chunks):
+    whole = reply.nonsense is None or reply.cut
+    if reply.finished and whole:
         return None
-    if seen.fault is not None or (reply.chunks and reply.nonsense is None):
+    if seen.fault is not None or (reply.chunks and whole):
         return "truncated", f"The answer broke off: {seen.fault or 'it has no end'}."
     return _unreadable(seen, reply)
 
@@ -133,7 +134,7 @@ def _explanation(seen: Exchange) -> str:
         return title[1] if title else text[:300] or "no explanation"
     if isinstance(data, dict):
         data = next((data[key] for key in ("error", "detail", "message") if data.get(key)), data)
-    return replies.message(data)
+    return replies.message(data) or text
 
 
 def _output_tokens(

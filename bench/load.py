@@ -44,14 +44,15 @@ async def run_level(
     seed: int = 0,
     stop: threading.Event | None = None,
     stall_seconds: float = 300.0,
-    progress: Progress = lambda ended, planned: None,
+    progress: Progress = lambda ended, failed: None,
     count: Counter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
     clock: Clock = time.perf_counter,
 ) -> LevelRun:
     """Send all asks and say how it went; a request that fails is a sample like any other.
 
-    ``progress(ended, planned)`` is called when a request ends and must do no I/O. When ``stop`` is
+    ``progress(ended, failed)`` is called when a request ends and must do no I/O; errors inside a
+    stream are not known before the level is over. When ``stop`` is
     set, open requests end as ``cancelled``, no more are sent, and what was measured is kept.
     """
     wire = transport or Wire(verify=target.verify, stall_seconds=stall_seconds, clock=clock)
@@ -97,7 +98,7 @@ class _Level:
         self._wire, self._target, self._asks = wire, target, asks
         self._progress, self._clock = progress, clock
         self._refused: list[str] = []
-        self._ended = 0
+        self._ended = self._failed = 0
 
     async def users(self, starts: Sequence[float]) -> None:
         """One user for each start, in seconds from now; they take the asks in turn."""
@@ -121,7 +122,7 @@ class _Level:
             due = self._clock()
 
     async def _ask(self, ask: Ask, ready: Prepared, due: float) -> None:
-        await asked(
+        attempt = await asked(
             self._wire,
             self._target,
             ask,
@@ -132,7 +133,8 @@ class _Level:
             clock=self._clock,
         )
         self._ended += 1
-        self._progress(self._ended, len(self._asks))
+        self._failed += attempt.exchange.fault is not None or attempt.exchange.status != 200
+        self._progress(self._ended, self._failed)
 
     def _note(self, attempt: Attempt) -> None:
         self.attempts[attempt.ask.id] = attempt

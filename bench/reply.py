@@ -19,6 +19,8 @@ _TAGS = (
 )
 _BROKEN_FINISH = ("error", "abort")
 
+_Usage = tuple[Mapping[str, Any], bool, bool]  # (usage, with no choices, beside text)
+
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     """One event with text in any channel: what a reader sees grow."""
@@ -30,6 +32,10 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     """Token ids in it, where the server tells."""
     so_far: int | None = None
     """Output tokens up to here, where the server tells with each event."""
+
+    @property
+    def has_text(self) -> bool:
+        return bool(self.answer or self.thinking)
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +54,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     nonsense: str | None = None
     """The first event that could not be read."""
+    cut: bool = False
+    """That event was the last one: the stream may just have broken off in it."""
 
 
 def read(pieces: Sequence[tuple[float, bytes]]) -> Reply:
@@ -85,43 +93,46 @@ def _cut(whole: str) -> tuple[str, str]:
 
 def _read(stream: Sequence[Event], whole: dict[str, Any] | None) -> Reply:
     chunks: list[Chunk] = []
-    usages: list[tuple[Mapping[str, Any], bool]] = []
-    finish = error = nonsense = None
+    usages: list[_Usage] = []
+    finish = error = None
+    nonsense: Event | None = None
     timings: Any = {}
     ids = 0
     said = [event for event in stream if event.data.strip() != "[DONE]"]
     for event in said:
         data = whole or _json(event.data)
-        fault = _fault(data) or (event.data if event.name == "error" else None)
+        fault = _fault(data)
+        if event.name == "error":
+            fault = fault or event.data or "the server gave no reason"
         if fault:
             error = error or fault
         elif not isinstance(data, dict):
             unnamed = data is None and event.name in ("", "message")
-            nonsense = nonsense or (event.data if unnamed else None)
+            nonsense = nonsense or (event if unnamed and event.data.strip() else None)
         else:
             chunk = _chunk(event.at, data)
             ids += chunk.ids or 0
-            if chunk.answer or chunk.thinking:
+            if chunk.has_text:
                 chunks.append(chunk)
             if isinstance(told := data.get("usage"), dict):
-                usages.append((told, not data.get("choices")))
+                usages.append((told, not data.get("choices"), chunk.has_text))
             timings = data.get("timings") or timings
             finish = _finish(data) or finish
+    done = len(said) < len(stream)
     if finish in _BROKEN_FINISH:
         error = error or f"the engine ended it with finish_reason {finish!r}"
-    # Usage beside every chunk ends nothing; usage that comes once, or alone, does.
-    told_once = bool(usages) and bool(chunks) and (usages[-1][1] or len(usages) == 1)
     return Reply(
         first_event=said[0].at if said else None,
         chunks=tuple(chunks),
         finish=finish,
-        finished=finish is not None or len(said) < len(stream) or told_once,
+        finished=finish is not None or _ended_by(usages) or (done and bool(chunks)),
         streamed=whole is None,
         ids=ids if chunks and all(chunk.ids for chunk in chunks) else None,
-        usage=_last(usage for usage, _ in usages),
+        usage=_last(usages),
         timings=timings if isinstance(timings, dict) else {},
         error=error,
-        nonsense=nonsense,
+        nonsense=None if nonsense is None else nonsense.data,
+        cut=nonsense is not None and nonsense is stream[-1],
     )
 
 
@@ -133,10 +144,18 @@ def _json(text: str | bytes) -> Any:
         return None
 
 
-def _last(usages: Iterator[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _ended_by(usages: Sequence[_Usage]) -> bool:
+    """Whether usage was given as the end: usage beside every chunk ends nothing."""
+    if not usages:
+        return False
+    usage, alone, text = usages[-1]
+    return alone or (len(usages) == 1 and not text and bool(usage.get("completion_tokens")))
+
+
+def _last(usages: Sequence[_Usage]) -> Mapping[str, Any]:
     """The last usage counts, never the sum; but zeros at the end replace no real count."""
     found: Mapping[str, Any] = {}
-    for usage in usages:
+    for usage, _, _ in usages:
         if usage.get("completion_tokens") or not found.get("completion_tokens"):
             found = usage
     return found
