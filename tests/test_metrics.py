@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from levels import QUIET, closed_loop, failed, level, sample
 from msgspec.structs import replace
 
+from bench import metrics
 from bench.metrics import summarise
 from bench.request import tpot
+from bench.text import LANGUAGES, words
 
 
 def summary(run, **more):
@@ -244,10 +247,20 @@ def test_tokens_are_neither_made_nor_lost_between_the_phases(rows, concurrency):
 
 def test_measuring_values_load_no_client_no_database_and_no_page():
     code = (
-        "import sys, bench.metrics, bench.prompts; "
+        "import sys, bench.metrics, bench.prompts, bench.verdict, bench.differences, "
+        "bench.definitions, bench.physics, bench.health, bench.method; "
         "print({'httpx', 'sqlite3', 'streamlit'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_flag_is_told_in_words(language):
+    source = inspect.getsource(metrics._flags)
+    flags = re.findall(r'^ {8}"(\w+)":', source, re.MULTILINE)
+    assert len(flags) == 11
+    for flag in flags:
+        assert "c8" in words(language)(f"flags.{flag}", levels="c8")
