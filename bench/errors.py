@@ -15,10 +15,13 @@ Field = str | int | float
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored of an error: the code of a sentence and the values in it."""
+    """What is stored of an error: the key of a sentence and the values in it."""
 
     code: str
+    """A key of ``errors.toml``, or with a dot in it the whole key of any sentence."""
     fields: Mapping[str, Field] = msgspec.field(default_factory=dict)
+    remedy: Fault | None = None
+    """A second sentence, where what to do depends on more than what was wrong."""
 
 
 class BenchError(Exception):
@@ -27,6 +30,13 @@ class BenchError(Exception):
     def __init__(self, code: str, /, **fields: Field) -> None:
         super().__init__(code)
         self.fault = Fault(code=code, fields=fields)
+
+    @classmethod
+    def of(cls, fault: Fault) -> BenchError:
+        """The error of a fault that was found elsewhere."""
+        error = cls(fault.code)
+        error.fault = fault
+        return error
 
     def __str__(self) -> str:
         from bench.text import words  # here, because text.py raises this error for a bad file

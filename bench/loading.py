@@ -14,7 +14,7 @@ import msgspec
 
 from bench import probe
 from bench.errors import BenchError
-from engines import Exit, stages
+from engines import stages
 from engines.stages import Progress
 
 PATIENCE = 600.0
@@ -36,7 +36,7 @@ def wait_ready(
     *,
     engine: str,
     log: Path | None,
-    poll: Callable[[], Exit | None],
+    died: Callable[[], BenchError | None],
     tell: Callable[[Progress, float, str], None],
     check: Callable[[], None],
     patience: float = PATIENCE,
@@ -46,7 +46,7 @@ def wait_ready(
     """Wait until the engine is healthy, names this model and answers it (A17).
 
     ``tell`` gets (progress, seconds since the start, last line) whenever something moved; ``check``
-    raises to end the waiting. Raises BenchError ``engine_died`` or ``engine_stuck``.
+    raises to end the waiting. Raises what ``died`` found, or BenchError ``engine_stuck``.
     """
     begun = moved = clock()
     progress, last = Progress(), ""
@@ -60,8 +60,8 @@ def wait_ready(
         if lines:
             moved = now
             tell(progress, now - begun, last)
-        if (ended := poll()) is not None:
-            raise BenchError("engine_died", engine=engine, code=ended.code)
+        if (error := died()) is not None:
+            raise error
         if probe.ready(url, model, headers):
             return Loaded(seconds=clock() - begun, progress=progress)
         if now - moved > patience:

@@ -365,6 +365,16 @@ def telemetry(db: Database, run: str) -> list[tuple[float, dict[str, Any]]]:
     return [(at, msgspec.json.decode(data)) for at, data in rows]
 
 
+def facts_of(db: Database, model: str, artifact: str | None, engine: str) -> list[dict[str, Any]]:
+    """What was learnt in this machine's runs of the same thing, newest first."""
+    rows = db.execute(
+        """select facts from runs where model = ? and artifact is ? and engine = ?
+           and source = 'measured' order by created desc limit 20""",
+        (model, artifact, engine),
+    )
+    return [msgspec.json.decode(text) for (text,) in rows]
+
+
 def everything(db: Database, run: str) -> dict[str, Any]:
     """All that is stored of a run, as plain values."""
     kept = levels(db, run)

@@ -32,9 +32,10 @@ class Words:
         return key in self._sentences
 
     def fault(self, fault: Fault) -> str:
-        """The sentence of an error, or its code when a newer version stored one unknown here."""
-        key = f"errors.{fault.code}"
-        return self(key, **fault.fields) if key in self else self("errors.unknown", code=fault.code)
+        """The sentences of an error, or its code when a newer version stored one unknown here."""
+        key = fault.code if "." in fault.code else f"errors.{fault.code}"
+        said = self(key, **fault.fields) if key in self else self("errors.unknown", code=fault.code)
+        return f"{said} {self.fault(fault.remedy)}" if fault.remedy else said
 
 
 def preferred(locale: str | None) -> str:

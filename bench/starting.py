@@ -1,0 +1,122 @@
+"""An engine from its launch to its first answer, and why it ended when it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from bench import diagnosis, host, loading, probe, store, watchdog
+from bench.config import Config
+from bench.diary import Diary
+from bench.errors import BenchError, Fault
+from bench.halt import Look
+from bench.host import GIB
+from bench.probe import Served
+from bench.store import Run
+from engines import Exit, Launch, Running, docker, endpoint, process, stages
+from engines.eta import PastLoad, eta
+from engines.stages import Progress
+
+
+def start(config: Config, run: Run, launch: Launch) -> Running:
+    """Start it where its plan says: nowhere, in a process, or in a container."""
+    if run.plan.engine == "endpoint":
+        return endpoint.Elsewhere(str(run.plan.recipe.url))
+    if launch.image is None:
+        return process.start(launch, run.id, config.var)
+    return docker.start(launch, run.id, config.var, host=config.docker_host)
+
+
+def looks(config: Config, run: Run, running: Running) -> list[Look]:
+    """What is looked at from start to stop: does it live, is there memory left?"""
+    if run.plan.engine == "endpoint":
+        return []
+
+    def lives() -> BenchError | None:
+        try:
+            ended = running.poll()
+        except BenchError as error:
+            return error
+        return None if ended is None else why(run, running, ended)
+
+    floor = round(config.floor_gib * GIB)
+    return [watchdog.memory_floor(lambda: host.available(config.proc), floor), lives]
+
+
+def why(run: Run, running: Running, ended: Exit) -> BenchError:
+    """The root cause that the log shows of an engine that ended by itself."""
+    lines = diagnosis.read_lines(running.log_path) if running.log_path else iter(())
+    found = diagnosis.diagnose(lines, ended.code, ended.out_of_memory)
+    if found is None:
+        return BenchError("engine_died", engine=run.engine, status=ended.code)
+    key = f"diagnosis.{found.code}"
+    remedy = Fault(code=f"{key}.remedy", fields=found.fields)
+    return BenchError.of(Fault(code=f"{key}.cause", fields=found.fields, remedy=remedy))
+
+
+def ready(
+    config: Config,
+    run: Run,
+    launch: Launch,
+    running: Running,
+    diary: Diary,
+    check: Callable[[], None],
+) -> Served:
+    """Wait for the first answer, telling the stages; returns what the engine says of itself."""
+    headers = probe.headers(run.plan.recipe.key_env)
+    past = _past(config, run)
+
+    def tell(now: Progress, seconds: float, line: str) -> None:
+        left = eta(now, seconds, past, run.plan.artifact_bytes)
+        diary.note(
+            "stage",
+            stage=now.stage,
+            share=now.share,
+            seconds=seconds,
+            eta_s=left and left.seconds,
+            memory_gib=host.available(config.proc) / GIB,
+            text=line[:200],
+        )
+
+    loaded = loading.wait_ready(
+        running.url,
+        launch.served,
+        headers,
+        engine=run.engine,
+        log=running.log_path,
+        died=lambda: _died(run, running),
+        tell=tell,
+        check=check,
+    )
+    served = probe.served(running.url, headers)
+    diary.learn(**_learnt(loaded, served), **running.facts())
+    return served
+
+
+def _died(run: Run, running: Running) -> BenchError | None:
+    ended = running.poll()
+    return None if ended is None else why(run, running, ended)
+
+
+def _learnt(loaded: loading.Loaded, served: Served) -> Mapping[str, object]:
+    return {
+        "load_seconds": loaded.seconds,
+        "load": msgspec.to_builtins(loaded.progress.facts),
+        "stages": stages.durations(loaded.progress, loaded.seconds),
+        "engine_version": served.version or loaded.progress.facts.version,
+        "slots": served.slots or loaded.progress.facts.slots,
+        "context": served.context,
+        "tokenizer": "engine" if served.tokenizes else "estimate",
+    }
+
+
+def _past(config: Config, run: Run) -> list[PastLoad]:
+    """This machine's finished starts of the same artifact on the same engine, newest first."""
+    with store.opened(config.database) as db:
+        facts = store.facts_of(db, run.model, run.artifact, run.engine)
+    return [
+        PastLoad(seconds=known["load_seconds"], stages=known.get("stages", {}))
+        for known in facts
+        if "load_seconds" in known
+    ]
