@@ -1,0 +1,34 @@
+"""The server: ``streamlit run app.py``.
+
+The router of the pages lies in ``pages/`` and not here: beside a folder ``pages``, the first
+visitor of a fresh server who follows a share link would get the page file without its router.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from bench import api, config, store
+
+
+@asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[None]:
+    """Bring the database up to date and let a worker go on with what is queued."""
+    from bench import worker
+
+    settings = config.read()
+    with store.opened(settings.database):
+        worker.ensure(settings)
+    yield
+
+
+app = st.App(
+    config.ROOT / "pages" / "router.py",
+    routes=api.routes,
+    middleware=[Middleware(api.SecurityHeaders)],
+    lifespan=lifespan,
+)

@@ -1,0 +1,96 @@
+"""The marks that charts are made of: lines with intervals, limits, zones, scales.
+
+Rows are plain mappings; a row of a line has ``result``, ``people`` (concurrency), ``value``,
+``low``, ``high``, ``n``, ``exact`` and ``queueing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from bench.results import Result
+
+Row = Mapping[str, Any]
+Drawing = alt.LayerChart | alt.FacetChart
+MUTED = "#7f8b90"
+"""Readable on light and dark ground alike."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "wedge", "arrow")
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4], [1, 4], [6, 2, 1, 2])
+NUMBERS = ("value", "low", "high", "from", "to")
+
+
+def drawn(rows: Sequence[Row]) -> Any:
+    """A chart of these rows, without marks. (Altair's own types are too wide to be of use here.)"""
+    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+
+
+def lines(results: Sequence[Result], rows: Sequence[Row], x: str, y: str) -> Drawing:
+    """A line a result with its interval; a hollow mark is a level that queued in the engine."""
+    levels = sorted({row["people"] for row in rows})
+    base = drawn(rows).encode(
+        x=alt.X(
+            "people:Q",
+            title=x,
+            scale=alt.Scale(type="log", base=2, nice=False, padding=18),
+            axis=alt.Axis(values=levels, format="d", grid=False, labelOverlap=False),
+        ),
+        color=colours(results),
+        tooltip=tooltip("result", "people", "value", "low", "high", "n"),
+    )
+    value, key = alt.Y("value:Q", title=y, scale=alt.Scale(zero=True)), legend(results)
+    shape = alt.Shape("result:N", title=None, scale=by_result(results, SHAPES), legend=key)
+    dash = alt.StrokeDash("result:N", title=None, scale=by_result(results, DASHES))
+    line = base.mark_line(strokeWidth=2.5).encode(y=value, strokeDash=dash)
+    error = base.mark_rule(strokeWidth=1.5, opacity=0.6).encode(y="low:Q", y2="high:Q")
+    hollow = base.mark_point(size=90, strokeWidth=2).encode(y=value, shape=shape)
+    full = base.transform_filter("!datum.queueing").mark_point(size=90, filled=True, opacity=1)
+    return alt.layer(error, line, hollow, full.encode(y=value, shape=shape))
+
+
+def zone(start: float, end: float, text: str) -> Drawing:
+    """A shaded part of a chart over concurrency, named at its foot."""
+    base = drawn([{"from": start, "to": end, "text": text}])
+    area = base.mark_rect(color=MUTED, opacity=0.14).encode(x="from:Q", x2="to:Q")
+    label = base.mark_text(align="right", baseline="bottom", dx=-6, dy=-6, color=MUTED).encode(
+        x="to:Q", y=alt.value("height"), text="text:N"
+    )
+    return alt.layer(area, label)
+
+
+def limit(value: float, text: str, rows: Sequence[Row]) -> Drawing:
+    """A dashed line across a chart over concurrency, named at its left end."""
+    start = min((row["people"] for row in rows), default=1)
+    base = drawn([{"value": value, "people": start, "text": text}])
+    rule = base.mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=MUTED).encode(y="value:Q")
+    label = base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, color=MUTED).encode(
+        x="people:Q", y="value:Q", text="text:N"
+    )
+    return alt.layer(rule, label)
+
+
+def tooltip(*names: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip(f"{name}:Q", format=",.4~g") if name in NUMBERS else alt.Tooltip(f"{name}:N")
+        for name in names
+    ]
+
+
+def colours(results: Sequence[Result]) -> alt.Color:
+    scale = by_result(results, [result.colour for result in results])
+    return alt.Color("result:N", title=None, scale=scale, legend=legend(results))
+
+
+def by_result(results: Sequence[Result], values: Sequence[Any]) -> alt.Scale:
+    """The first value for the first result, and so on."""
+    chosen = [values[place % len(values)] for place in range(len(results))]
+    return alt.Scale(domain=[result.label for result in results], range=chosen)
+
+
+def legend(results: Sequence[Result]) -> alt.Legend | None:
+    """None for one result alone: the page or the caption says which."""
+    if len(results) == 1:
+        return None
+    return alt.Legend(orient="top", direction="vertical", labelLimit=420)

@@ -1,0 +1,59 @@
+"""What results say, in sentences: one alone, and several against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench import measured, verdict
+from bench.measured import Measured
+from bench.results import Result
+from bench.text import Words
+
+
+def headline(result: Result, t: Words) -> str:
+    """One result in a sentence; empty while nothing was measured."""
+    one = _measured(result)
+    if not (one.levels or one.figures):
+        return ""
+    return verdict.headline(verdict.spot_of(one), t, demo=result.demo)
+
+
+def outcome(result: Result, t: Words) -> str:
+    """How a run ended, in a sentence: its fault, or what it found."""
+    if result.run and result.run.fault:
+        return t.fault(result.run.fault)
+    return headline(result, t)
+
+
+def reasons(result: Result, t: Words) -> list[str]:
+    """What the headline holds for, and why no more people."""
+    if not result.run or not result.levels:
+        return []
+    spot = verdict.spot_of(_measured(result))
+    said = [verdict.conditions(spot, result.run.plan.workload, t)] if spot.level else []
+    return [*said, *verdict.reasons(spot, t)]
+
+
+def compared(results: Sequence[Result], t: Words) -> tuple[str, ...]:
+    """Results against each other, a sentence a question."""
+    return verdict.compare([_measured(result) for result in results], t)
+
+
+def _measured(result: Result) -> Measured:
+    if result.published:
+        return measured.of_published(result.label, result.published)
+    assert result.run
+    return measured.of_plan(result.label, result.run.plan, result.levels)
+
+
+def warnings(result: Result, t: Words) -> list[str]:
+    """What a reader must know of a result's levels, each said once."""
+    flags: dict[str, list[str]] = {}
+    for level in result.levels:
+        for flag in level.flags:
+            flags.setdefault(flag, []).append(level.name)
+    return [
+        t(f"flags.{flag}", levels=t("charts.list_separator").join(names))
+        for flag, names in flags.items()
+        if f"flags.{flag}" in t
+    ]

@@ -1,0 +1,1 @@
+"""Streamlit scripts, one a page. Only `elements` is imported, by the pages themselves."""

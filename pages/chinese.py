@@ -1,0 +1,29 @@
+"""The answers to the prompts in Traditional Chinese side by side, with what is not Taiwan's."""
+
+import streamlit as st
+
+from bench import catalogue, config, links, store
+from bench.layout import plain
+from bench.text import words
+from pages.elements import answers, forms, said
+
+t = words(st.session_state["language"])
+known = catalogue.load()
+with store.opened(config.read().database) as db:
+    wanted = st.query_params.get_all("run") or links.newest(db)
+    results = [result for result in links.load(db, wanted, known, t) if result.run]
+    labels = links.selectable(db, known, t, st.context.timezone)
+
+st.title(t("zh.title"))
+st.write(t("zh.lead"))
+ids = [result.id for result in results]
+forms.chosen(ids, {id: name for id, name in labels.items() if id not in known.published}, t)
+if unknown := [id[:40] for id in wanted if id not in ids]:
+    st.warning(plain(t("compare.unknown", ids=", ".join(unknown))))
+if not any(answer.language == "zh-TW" for result in results for answer in result.answers):
+    st.write(t("zh.empty"))
+    st.page_link("launch.py", label=t("nav.launch"), icon=":material/play_circle:")
+    st.stop()
+
+said.share(ids, t)
+answers.side_by_side(results, t, language="zh-TW", judged=True)

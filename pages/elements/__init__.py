@@ -1,0 +1,1 @@
+"""What several pages show. Streamlit elements only: values and words come from `bench`."""

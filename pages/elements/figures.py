@@ -1,0 +1,75 @@
+"""Charts and tables with the files that people take away."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from bench import report, tables, views
+from bench.figure import Figure
+from bench.layout import plain
+from bench.results import Result
+from bench.text import Words
+
+
+def one(drawn: Figure | None, t: Words) -> None:
+    """A chart with its definition and its files; nothing where there is nothing to draw."""
+    if drawn is None:
+        return
+    with st.container(gap="xsmall"):
+        st.markdown(f"**{plain(drawn.title)}**")
+        st.altair_chart(
+            drawn.chart, height=drawn.whole_height, alt=drawn.spoken, key=f"chart-{drawn.name}"
+        )
+        with st.container(horizontal=True):
+            with st.popover(t("export.definition"), icon=":material/help:", type="tertiary"):
+                for metric in drawn.metrics:
+                    st.markdown(plain(views.definition(metric, t)))
+            with st.popover(t("export.save"), icon=":material/download:", type="tertiary"):
+                _files(drawn, t)
+
+
+def grid(drawn: Sequence[Figure | None], t: Words) -> None:
+    """Charts two a row where there is room."""
+    with st.grid(2, min_column_width=340, gap=("small", "large")):
+        for figure in drawn:
+            with st.container():
+                one(figure, t)
+
+
+def _files(drawn: Figure, t: Words) -> None:
+    caption = views.caption(drawn, t, st.context.timezone)
+    size = st.segmented_control(
+        t("export.size"), [1, 2, 3], default=2, required=True, key=f"size-{drawn.name}"
+    )
+    make = partial(report.png, drawn, caption, size)
+    _file(t("export.png"), make, f"{drawn.name}.png", "image/png")
+    _file(
+        t("export.svg"), partial(report.svg, drawn, caption), f"{drawn.name}.svg", "image/svg+xml"
+    )
+    _file(t("export.csv"), partial(report.table_csv, drawn.rows), f"{drawn.name}.csv", "text/csv")
+
+
+def table(results: Sequence[Result], t: Words) -> None:
+    """All numbers for reading, and as files."""
+    rows = tables.overview(results, t)
+    st.dataframe(rows, hide_index=True, alt=t("compare.table"), placeholder="–")
+    with st.container(horizontal=True):
+        values = tables.measurements(results, t)
+        _file(t("export.csv"), partial(report.table_csv, values), "results.csv", "text/csv")
+        text = partial(report.table_markdown, rows)
+        _file(t("export.markdown"), text, "results.md", "text/markdown")
+
+
+def _file(label: str, make: Callable[[], Any], name: str, mime: str) -> None:
+    st.download_button(
+        label,
+        make,
+        name,
+        mime,
+        key=f"file-{name}",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )

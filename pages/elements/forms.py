@@ -1,0 +1,70 @@
+"""What a reader chooses: an option, a recipe, the results of a page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from bench.layout import plain
+from bench.offers import Offer
+from bench.planning import Overrides
+from bench.text import Words
+
+
+def choice(label: str, options: Sequence[Offer], key: str) -> Offer:
+    """One of a few options, each with a line about it; the first is chosen already."""
+    by_id = {offer.id: offer for offer in options}
+    chosen = st.radio(
+        label,
+        list(by_id),
+        format_func=lambda id: plain(by_id[id].name),
+        captions=[plain(offer.note) for offer in options],
+        key=f"{key}-{'-'.join(by_id)}",
+    )
+    return by_id[chosen]
+
+
+def server(t: Words) -> dict[str, Any]:
+    """A server that already runs, as arguments of `planning.plan_for`."""
+    url = st.text_input(t("launch.url"), placeholder=t("launch.url_example"))
+    with st.expander(t("launch.advanced"), icon=":material/tune:"):
+        model = st.text_input(t("launch.served_model"))
+        key_env = st.text_input(t("launch.key_env"), help=t("launch.key_env_help"))
+    if not url:
+        st.info(t("launch.url_missing"), icon=":material/info:")
+        st.stop()
+    return {"engine": "endpoint", "url": url, "model": model or None, "key_env": key_env or None}
+
+
+def recipe(model: str, engine: str, artifacts: Mapping[str, str], t: Words) -> dict[str, Any]:
+    """A recipe with the reader's changes, as arguments of `planning.plan_for`."""
+    like = t("launch.as_recipe")
+    with st.expander(t("launch.advanced"), icon=":material/tune:"):
+        artifact = st.selectbox(
+            t("launch.artifact"), list(artifacts), format_func=artifacts.__getitem__
+        )
+        context = st.number_input(
+            t("launch.context"), 256, 1_048_576, None, step=256, placeholder=like
+        )
+        slots = st.number_input(t("launch.slots"), 1, 256, None, placeholder=like)
+    overrides = Overrides(context=context, slots=slots)
+    return {"engine": engine, "model": model, "artifact": artifact, "overrides": overrides}
+
+
+def chosen(ids: Sequence[str], labels: dict[str, str], t: Words) -> None:
+    """The results of the page, to be changed; the address says what is chosen."""
+    key = f"chosen-{'-'.join(ids)}"
+
+    def choose() -> None:
+        st.query_params["run"] = st.session_state[key]
+
+    st.multiselect(
+        t("compare.choose"),
+        list(labels),
+        default=[id for id in ids if id in labels],
+        format_func=labels.__getitem__,
+        placeholder=t("compare.choose_hint"),
+        max_selections=8,
+        key=key,
+        on_change=choose,
+    )

@@ -1,0 +1,46 @@
+"""What results say in sentences, where they come from, and the link that shares them."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bench import links, sentences
+from bench.layout import plain
+from bench.results import Result
+from bench.text import Words
+
+
+def headline(result: Result, t: Words) -> None:
+    """What a run found, in a sentence, and what that holds for."""
+    if sentence := sentences.headline(result, t):
+        st.markdown(f"### {plain(sentence)}")
+        with st.expander(t("run.why"), icon=":material/help:", type="compact"):
+            for reason in sentences.reasons(result, t):
+                st.markdown(plain(reason))
+    for warning in sentences.warnings(result, t):
+        st.caption(plain(warning))
+
+
+def verdict(results: Sequence[Result], t: Words) -> None:
+    """Results against each other: a sentence a question."""
+    for sentence in sentences.compared(results, t):
+        st.markdown(f"#### {plain(sentence)}")
+
+
+def sources(results: Sequence[Result], t: Words) -> None:
+    """Mark what was not measured here."""
+    for result in results:
+        if one := result.published:
+            st.badge(t("compare.published"), color="violet", icon=":material/menu_book:")
+            fields = {"author": one.author, "date": one.date, "source": one.source}
+            note = t("compare.published_note", label=result.label, workload=one.workload, **fields)
+            st.caption(plain(note))
+
+
+def share(ids: Sequence[str], t: Words) -> None:
+    """The link to what is shown, with a button that copies it."""
+    with st.popover(t("share.share"), icon=":material/share:"):
+        st.caption(t("share.hint"))
+        st.code(links.link(st.context.url, ids), language=None, wrap_lines=True)
+        if links.only_here(st.context.url):
+            st.caption(t("share.only_here"))

@@ -1,0 +1,70 @@
+"""One run: what it found in a sentence, then its numbers, charts, answers and settings."""
+
+import streamlit as st
+
+from bench import catalogue, charts, config, links, live, progress, store, tables, views
+from bench.layout import plain
+from bench.store import Run
+from bench.text import words
+from pages.elements import answers, figures, lists, said
+
+t = words(st.session_state["language"])
+settings = config.read()
+wanted = st.query_params.get("run", "")
+with store.opened(settings.database) as db:
+    found = [result for result in links.load(db, [wanted], catalogue.load(), t) if result.run]
+    events = store.events(db, wanted)
+
+run = found[0].run if found else None
+if run is None:
+    st.title(t("nav.run"))
+    st.write(plain(t("run.unknown", id=wanted[:40]) if wanted else t("run.none")))
+    st.page_link("runs.py", label=t("run.all"), icon=":material/list_alt:")
+    st.stop()
+result = found[0]
+
+st.title(plain(run.title))
+with st.container(horizontal=True, vertical_alignment="center"):
+    lists.state(run, t)
+    st.caption(plain(views.subtitle(run, t, st.context.timezone)), width="content")
+
+
+@st.fragment(run_every=2 if run.live else None)
+def going_on(run: Run = run) -> None:
+    """What happens now; a new level or state shows the whole page anew."""
+    with store.opened(settings.database) as db:
+        every = store.runs(db)
+        now = next(other for other in every if other.id == run.id)
+        happened = store.events(db, run.id)
+        measured = len(store.levels(db, run.id))
+    moment = live.now(now, happened, progress.read(settings, run.id), live.before(now, every), t)
+    lists.moment(settings, now, moment, t)
+    if now.state != run.state or measured != len(result.levels):
+        st.rerun()
+
+
+if run.live:
+    going_on()
+lists.ending(run, t)
+said.headline(result, t)
+lists.numbers(result, t)
+said.share([run.id], t)
+
+for heading, drawn in charts.of_run(result, t).items():
+    st.subheader(t(heading))
+    figures.grid(drawn, t)
+if result.answers:
+    st.subheader(t("run.answers"))
+    for answer in result.answers:
+        with st.expander(plain(answer.question)):
+            answers.one(answer, t)
+lists.requests(settings, result, t)
+with st.expander(t("run.repeat"), icon=":material/terminal:"):
+    st.code(tables.command(run) or t("run.command_none"), language="bash", wrap_lines=True)
+    st.table(tables.escaped(tables.settings(run, t)), border="horizontal", hide_index=True)
+with st.expander(t("run.timeline"), icon=":material/timeline:"):
+    rows = tables.timeline(events, t, st.context.timezone)
+    st.table(tables.escaped(rows), border="horizontal", hide_index=True)
+if result.levels:
+    with st.expander(t("run.numbers_table"), icon=":material/table_chart:"):
+        figures.table([result], t)
