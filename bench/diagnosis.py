@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.errors import BenchError, Field
+from bench.errors import BenchError, Fault, Field
 from bench.symptoms import SYMPTOMS, Symptom
 from bench.text import Words, words
 from engines.stages import plain
@@ -35,6 +35,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Its number, from 1."""
     ends: bool = True
     """False: the engine runs, but not as it should."""
+
+    @property
+    def fault(self) -> Fault:
+        """Cause and remedy as they are stored with a run; `Words.fault` says both."""
+        remedy = Fault(code=f"diagnosis.{self.code}.remedy", fields=self.fields)
+        return Fault(code=f"diagnosis.{self.code}.cause", fields=self.fields, remedy=remedy)
 
     def cause(self, words: Words) -> str:
         return words(f"diagnosis.{self.code}.cause", **self.fields)

@@ -16,7 +16,6 @@ from bench.errors import Fault, Field
 from bench.host import GIB, Host
 from bench.need import Load, Need
 from bench.need import of as needs
-from bench.text import Words
 from bench.weights import Weights
 from engines import Recipe
 
@@ -46,6 +45,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     seen: Fault
+    """A sentence: `Words.fault` says it."""
     remedy: Fault | None = None
     share: float | None = None
     """A share of all memory that fits now."""
@@ -83,10 +83,6 @@ def check(
         context=next((found.context for found in findings if found.context), None),
         full_requests=max(0, need.room) / one if need.exact and one else None,
     )
-
-
-def say(found: Fault, words: Words) -> str:
-    return words(found.code, **found.fields)
 
 
 def gib(size: float) -> str:

@@ -40,6 +40,14 @@ def test_too_little_free_memory_gives_a_share_that_fits() -> None:
     assert "0.82" in found.remedy(words("zh-TW"))
 
 
+def test_a_diagnosis_is_kept_with_a_run_as_cause_and_remedy() -> None:
+    found = of("vllm_free_memory.log")
+    assert found
+    tell = words("en")
+    assert tell.fault(found.fault).startswith(found.cause(tell))
+    assert found.remedy(tell) in tell.fault(found.fault)
+
+
 def test_a_repeated_warning_is_no_cause_while_the_engine_runs() -> None:
     assert of("vllm_warning_running.log") is None
     assert of("vllm_warning_running.log", exit_code=0) is None

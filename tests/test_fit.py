@@ -77,14 +77,14 @@ def test_page_cache_is_told_apart_from_memory_in_use() -> None:
     assert (found.verdict, codes(found)) == ("tight", ["page_cache"])
     assert found.findings[0].seen.fields == {"cache": "58.4", "free": "56.0", "wanted": "85.2"}
     remedy = found.findings[0].remedy
-    assert remedy and "drop_caches" in fit.say(remedy, words("en"))
+    assert remedy and "drop_caches" in words("en").fault(remedy)
 
 
 def test_a_share_above_what_is_available_wont_fit_and_a_lower_one_is_suggested() -> None:
     found = fit.check(spark(available=101.4), GPT_OSS, vllm(0.87))
     assert (found.verdict, codes(found)) == ("wont_fit", ["share_too_large"])
     assert found.share == 0.80  # floor((101.4 − 4) / 121.69 · 100) / 100
-    assert "gpu-memory-utilization to 0.80" in fit.say(found.findings[0].remedy, words("en"))  # type: ignore[arg-type]
+    assert "gpu-memory-utilization to 0.80" in words("en").fault(found.findings[0].remedy)  # type: ignore[arg-type]
 
 
 def test_the_engine_s_own_default_share_is_judged_where_none_is_set() -> None:
@@ -150,7 +150,7 @@ def test_memory_in_use_names_who_holds_it_when_something_is_short() -> None:
         Holder(pid=8, name="comfyui", bytes=GIB, measure="rss", gpu=True),
     )  # fmt: skip
     found = fit.check(spark(available=60, holders=held), GPT_OSS, vllm())
-    said = [fit.say(one.seen, words("en")) for one in found.findings]
+    said = [words("en").fault(one.seen) for one in found.findings]
     assert found.verdict == "wont_fit"
     assert "vllm serve /models/x [4f1c4f1c4f1c] (process 31) holds 40.0 GiB" in said[-2]
     assert "comfyui (process 8) uses the GPU" in said[-1]
@@ -173,9 +173,9 @@ def test_a_model_that_is_not_understood_has_an_unknown_cache() -> None:
     model = msgspec.structs.replace(GPT_OSS, config={"model_type": "new"})
     found = fit.check(spark(), model, vllm())
     assert sizes(found)["cache"] is None
-    assert "num_hidden_layers" in fit.say(found.findings[-1].seen, words("en"))
+    assert "num_hidden_layers" in words("en").fault(found.findings[-1].seen)
     strange = fit.check(spark(), GPT_OSS, vllm(**{"kv-cache-dtype": "nvfp4"}))
-    assert "kv-cache-dtype" in fit.say(strange.findings[-1].seen, words("en"))
+    assert "kv-cache-dtype" in words("en").fault(strange.findings[-1].seen)
 
 
 def test_the_demo_model_is_ready_on_this_machine() -> None:
@@ -198,7 +198,7 @@ def test_every_sentence_can_be_said(language: str) -> None:
                 found = fit.check(machine, model, recipe, STANDARD)
                 assert tell(f"fit.verdict.{found.verdict}")
                 for one in found.findings:
-                    assert fit.say(one.seen, tell)
-                    assert one.remedy is None or fit.say(one.remedy, tell)
+                    assert tell.fault(one.seen)
+                    assert one.remedy is None or tell.fault(one.remedy)
                 for item in found.items:
                     assert tell(f"fit.items.{item.what}") and tell(f"fit.how.{item.how}")
