@@ -27,16 +27,20 @@ from bench.mock_stream import Stream
 
 
 async def serve(how: Behaviour, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
-    """Serve until cancelled. The port is printed at once, also when connections are refused yet."""
+    """Serve until cancelled. The port is printed when connections are taken, or are to be refused."""
     engine = Engine(how)
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind((host, port))
-    print(json.dumps({"port": sock.getsockname()[1]}), flush=True)
-    await asyncio.sleep(how.refused_s)
+    port_line = json.dumps({"port": sock.getsockname()[1]})
+    if how.refused_s:
+        print(port_line, flush=True)
+        await asyncio.sleep(how.refused_s)
     engine.ready_at = perf_counter() + how.loading_s
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Stream(engine), sock=sock, backlog=1024, ssl=tls)
+    if not how.refused_s:
+        print(port_line, flush=True)
     async with server:
         await server.serve_forever()
 
