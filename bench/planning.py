@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import socket
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -19,6 +18,7 @@ from bench.config import Config
 from bench.errors import BenchError, Fault
 from bench.plan import Plan
 from engines import Recipe
+from engines.docker_socket import listening
 
 MEMORY_FLAGS = {
     "vllm": "gpu-memory-utilization",
@@ -65,8 +65,11 @@ def plan_for(
     owner: str = "",
     keep_running: bool = False,
     override_tight: bool = False,
+    found: artifacts.Found | None = None,
 ) -> Plan:
     """The plan of one run, everything checked that can be checked before it starts.
+
+    ``found`` says where the model's files will be, for a look ahead before they are there.
 
     Raises BenchError for what would make the run fail: an unknown choice, a missing or broken
     model file, a missing program, a context too small, an endpoint that does not answer.
@@ -81,7 +84,7 @@ def plan_for(
     else:
         entry = recipe_entry(known, engine, model or "", artifact)
         chosen = known.models[entry.model]
-        found = _find(known, config, entry)
+        found = found or _find(known, config, entry)
         recipe = _recipe(known.engines[engine], config, entry, found, work, overrides)
         name, form, size = chosen.name, entry.artifact, found.bytes if found else None
         if chosen.context and recipe.context > chosen.context:
@@ -246,20 +249,7 @@ def _program(config: Config) -> str | None:
 
 
 def _docker(config: Config) -> None:
-    """See that a Docker engine listens, without asking it anything: that is the worker's."""
-    if not config.docker_host.startswith("unix://"):
-        return
-    path = config.docker_host.removeprefix("unix://")
-    try:
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(1)
-            probe.connect(path)
-    except FileNotFoundError as fault:
-        raise BenchError("docker_missing", socket=path) from fault
-    except PermissionError as fault:
-        raise BenchError("docker_denied", socket=path) from fault
-    except OSError as fault:
-        raise BenchError("docker_down", socket=path) from fault
+    listening(config.docker_host)
 
 
 def _problem_with_files(known: Catalogue, config: Config, entry: RecipeEntry) -> Fault | None:

@@ -50,6 +50,8 @@ def serve(wanted: argparse.Namespace) -> None:
     params.endpoint_slots = wanted.slots
     params.use_jinja = wanted.jinja
     params.ui = False
+    if wanted.no_mmap:
+        params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
     server = xllamacpp.Server(params)  # listens until it is collected
     signal.pause()
     del server
@@ -65,6 +67,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--n-gpu-layers", type=int, default=-1)
+    parser.add_argument("--no-mmap", action="store_true")
     parser.add_argument("--metrics", action="store_true")
     parser.add_argument("--slots", action="store_true")
     parser.add_argument("--jinja", action="store_true")

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import docker
 import pytest
 
 from bench import catalogue, probe
 from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.planning import plan_for
-from engines import process
+from engines import Mount, process
 from engines.launches import launch_for
 from engines.process import Process
 
 StartEngine = Callable[[str], Process]
+ROOT = Path(__file__).parents[1]
+IMAGE = "spark-compare-test/llama.cpp:bookworm"
+LIBRARIES = "libstdc++6,libgomp1,libssl3,libsqlite3-0,libffi8,zlib1g,libbz2-1.0,liblzma5,libexpat1"
+PYTHON_MOUNTS = tuple(
+    Mount(source=str(folder), target=str(folder))
+    for folder in dict.fromkeys((ROOT, Path(sys.prefix), Path(sys.base_prefix)))
+)
+"""What the test image needs of this machine: its Python, and the project."""
 
 
 def config_in(folder: Path) -> Config:
@@ -67,6 +81,73 @@ def demo_engine(
 def llama_url(demo_engine: StartEngine) -> str:
     """The base URL of a real llama.cpp server with SmolLM2 and four slots of 1024 tokens."""
     return demo_engine("smollm2-135m").url
+
+
+@pytest.fixture(scope="session")
+def docker_host(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[str]:
+    """A Docker engine of our own, with an image that holds llama.cpp's real server."""
+    folder = tmp_path_factory.mktemp("docker")
+    host = f"unix://{folder}/docker.sock"
+    with (folder / "dockerd.log").open("wb") as log:
+        daemon = subprocess.Popen(
+            ["dockerd", "--host", host, "--data-root", folder / "data", "--exec-root",
+             folder / "exec", "--pidfile", folder / "dockerd.pid", "--iptables=false",
+             f"--fixed-cidr=172.17.{100 + os.getpid() % 100}.0/24"],
+            stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    try:
+        until(lambda: (folder / "docker.sock").exists() or daemon.poll() is not None, limit=60)
+        assert daemon.poll() is None, (folder / "dockerd.log").read_text()
+        make_image(host, rootfs(Path(request.config.cache.mkdir("rootfs"))))
+        yield host
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        try:
+            daemon.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(daemon.pid, signal.SIGKILL)
+            daemon.wait()
+
+
+def rootfs(cache: Path) -> Path:
+    """Debian's smallest system as a tar file, made once."""
+    tar = cache / "bookworm.tar"
+    if not tar.exists():
+        made = cache / "bookworm"
+        subprocess.run(["rm", "-rf", made], check=True)
+        subprocess.run(
+            ["debootstrap", "--variant=minbase", f"--include={LIBRARIES}", "bookworm", made],
+            check=True, capture_output=True, timeout=280,
+        )  # fmt: skip
+        server = made / "app" / "llama-server"
+        server.parent.mkdir()
+        server.write_text(
+            f'#!/bin/sh\ncd {ROOT}\nexec {sys.executable} -m engines.llama_cpp_local "$@"\n'
+        )
+        server.chmod(0o755)
+        with tarfile.open(tar.with_suffix(".part"), "w") as packed:
+            packed.add(made, arcname=".", filter=lambda entry: None if spare(entry) else entry)
+        tar.with_suffix(".part").rename(tar)
+        subprocess.run(["rm", "-rf", made], check=True)
+    return tar
+
+
+def spare(entry: tarfile.TarInfo) -> bool:
+    """What an image does not need: packages, their lists, and devices, which Docker makes."""
+    return entry.name.startswith(
+        ("./var/cache/apt/", "./var/lib/apt/lists/", "./usr/share/doc/", "./usr/share/locale/")
+    ) or not (entry.isfile() or entry.isdir() or entry.issym() or entry.islnk())
+
+
+def make_image(host: str, tar: Path) -> None:
+    client = docker.DockerClient(base_url=host, timeout=120)
+    repository, tag = IMAGE.split(":")
+    client.api.import_image_from_file(
+        str(tar), repository, tag, changes=["ENV LANG=C.UTF-8", 'ENTRYPOINT ["/app/llama-server"]']
+    )
+    client.close()
 
 
 def until(true: Callable[[], bool], engine: Process | None = None, limit: float = 120) -> None:

@@ -1,0 +1,233 @@
+"""Engines as containers, through the Docker SDK. Called by the worker only.
+
+A container without our labels (`docker_run.py`) is never touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import docker
+import msgspec
+import requests
+from docker import errors
+
+from bench.errors import BenchError
+from engines import Exit, Launch, images
+from engines.docker_faults import explained
+from engines.docker_run import APP, RUN, options
+from engines.docker_socket import listening
+from engines.logs import Follower, LogFile
+from engines.process import free_port
+
+LOCAL = "unix:///var/run/docker.sock"
+TRIES = 5
+"""A name that was just freed can be refused for a moment (A25)."""
+
+
+def client(host: str = LOCAL, timeout: float | None = 60) -> docker.DockerClient:
+    """A client of a local socket, ``ssh://user@host``, or ``tcp://host:2376`` with TLS.
+
+    For TLS the certificates are in DOCKER_CERT_PATH, as for the ``docker`` command.
+    """
+    listening(host)
+    tls: docker.tls.TLSConfig | bool = False
+    if host.startswith("tcp://") and (folder := os.environ.get("DOCKER_CERT_PATH")):
+        files = [str(Path(folder) / name) for name in ("cert.pem", "key.pem", "ca.pem")]
+        tls = docker.tls.TLSConfig(client_cert=(files[0], files[1]), ca_cert=files[2], verify=True)
+    with explained(host):
+        return docker.DockerClient(
+            base_url=host, timeout=timeout, tls=tls, use_ssh_client=host.startswith("ssh://")
+        )
+
+
+class Container:
+    """A `Running` engine in a container."""
+
+    def __init__(self, container: Any, url: str, log: LogFile, host: str, facts: dict[str, Any]):
+        self.url = url
+        self.log_path = log.path
+        self._container = container
+        self._host = host
+        self._facts = facts
+        self._ended: Exit | None = None
+        self._patient = client(host, timeout=None)  # a log may be silent for long
+        self._follower = Follower(
+            lambda since, follow: _records(self._patient.api, container.id, since, follow),
+            log,
+            self._over,
+            (requests.RequestException, errors.APIError, OSError),
+        )
+        self._follower.start()
+
+    def poll(self) -> Exit | None:
+        """How it ended. Raises BenchError ``docker_gone`` when somebody removed it."""
+        if self._ended is None:
+            with explained(self._host):
+                self._container.reload()
+            state = self._container.attrs["State"]
+            if state["Status"] in ("exited", "dead"):
+                self._ended = Exit(code=state["ExitCode"], out_of_memory=state["OOMKilled"])
+                self._follower.finish()
+        return self._ended
+
+    def stop(self, patience: int = 10) -> None:
+        """Stop, keep the rest of the log, remove. One that is gone already does no harm."""
+        try:
+            with explained(self._host), suppress(errors.NotFound):
+                self._container.stop(timeout=patience)
+        finally:
+            self._follower.finish()
+        with explained(self._host), suppress(errors.NotFound):
+            self._container.remove(force=True)
+        self._patient.close()
+        self._container.client.close()
+
+    def facts(self) -> dict[str, Any]:
+        return self._facts
+
+    def _over(self) -> bool:
+        try:
+            self._container.reload()
+        except errors.NotFound:
+            return True
+        except (errors.DockerException, requests.RequestException):
+            return False  # the daemon may come back
+        return bool(self._container.status in ("exited", "dead"))
+
+
+def start(
+    launch: Launch, run: str, var: Path, *, host: str = LOCAL, port: int | None = None
+) -> Container:
+    """Create and start it; ready is another question (`bench.loading`).
+
+    ``port`` is the port on the host's 127.0.0.1; without one a free one is taken. Whatever fails,
+    no container is left. Raises BenchError, whose codes are in docker_faults.py.
+    """
+    if port is None and host.startswith("unix://"):
+        port = free_port()  # another host's Docker takes one itself
+    image = str(launch.image)
+    docker_client = client(host)
+    with ExitStack() as undo:
+        undo.callback(docker_client.close)
+        facts = images.facts(docker_client, host, image)
+        with explained(host, image):
+            container = _create(docker_client, launch, run, instance(var), port)
+            undo.callback(_remove, container)
+            container.start()
+            container.reload()
+        log = LogFile(var / "logs" / f"{run}.log")
+        undo.callback(log.close)
+        facts |= {"container": container.name, "docker_host": host}
+        url = f"http://127.0.0.1:{port or _host_port(container, launch)}"
+        engine = Container(container, url, log, host, facts)
+        undo.pop_all()
+    return engine
+
+
+class Leftover(msgspec.Struct, frozen=True, kw_only=True):
+    """A container of ours."""
+
+    id: str
+    name: str
+    run: str
+    state: str
+    image: str
+    created: str
+
+
+def ours(var: Path, host: str = LOCAL) -> list[Leftover]:
+    """The containers that this installation started and that are still there."""
+    with closing(client(host)) as docker_client, explained(host):
+        return [
+            Leftover(
+                id=container.id,
+                name=container.name,
+                run=container.labels.get(RUN, ""),
+                state=container.status,
+                image=container.attrs["Config"]["Image"],
+                created=container.attrs["Created"],
+            )
+            for container in _ours(docker_client, var)
+        ]
+
+
+def stop_strays(var: Path, host: str = LOCAL, keep: tuple[str, ...] = ()) -> list[str]:
+    """Stop and remove what a killed worker left, but for the runs in ``keep``; the others' ids.
+
+    Call it with the lock held.
+    """
+    stopped = []
+    with closing(client(host)) as docker_client, explained(host):
+        for container in _ours(docker_client, var):
+            run = container.labels.get(RUN, "")
+            if run not in keep:
+                with suppress(errors.NotFound):
+                    container.remove(force=True)
+                stopped.append(run)
+    return stopped
+
+
+def instance(var: Path) -> str:
+    """What tells this installation's containers from another's on the same machine."""
+    return hashlib.sha256(str(var.resolve()).encode()).hexdigest()[:12]
+
+
+def _ours(docker_client: Any, var: Path) -> list[Any]:
+    label = f"{APP}={instance(var)}"
+    return list(
+        docker_client.containers.list(all=True, ignore_removed=True, filters={"label": label})
+    )
+
+
+def _create(docker_client: Any, launch: Launch, run: str, app: str, port: int | None) -> Any:
+    wanted = options(launch, run, app, port)
+    for attempt in range(TRIES):
+        try:
+            return docker_client.containers.create(**wanted)
+        except errors.APIError as fault:
+            if fault.status_code != 409 or attempt == TRIES - 1:
+                raise
+            wanted["name"] = _free_name(docker_client, wanted["name"], app, attempt)
+        time.sleep(0.2 * attempt)
+    raise AssertionError("the last try returns or raises")
+
+
+def _free_name(docker_client: Any, name: str, app: str, attempt: int) -> str:
+    """Make room for a name, or take another: a container that is not ours is never touched."""
+    try:
+        holder = docker_client.containers.get(name)
+    except errors.NotFound:
+        return name  # a removal that is not through yet
+    if holder.labels.get(APP) != app:
+        return f"{name}-{attempt + 2}"
+    if holder.status == "running":
+        raise BenchError("docker_still_running", name=name)
+    holder.remove(force=True)
+    return name
+
+
+def _remove(container: Any) -> None:
+    with suppress(errors.DockerException, requests.RequestException):
+        container.remove(force=True)
+
+
+def _host_port(container: Any, launch: Launch) -> int:
+    if launch.network == "host":
+        return launch.port
+    published = container.attrs["NetworkSettings"]["Ports"].get(f"{launch.port}/tcp")
+    return int(published[0]["HostPort"]) if published else 0  # it has ended already
+
+
+def _records(api: Any, container: str, since: int | None, follow: bool) -> Iterator[bytes]:
+    more = {"since": since} if since else {}
+    with closing(
+        api.logs(container, stream=True, follow=follow, timestamps=True, **more)
+    ) as records:
+        yield from records
