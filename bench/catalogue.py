@@ -114,6 +114,11 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rate: float | None = None
     """Requests a second, for ``poisson``."""
     repeats: int = 1
+    """Times that the whole sweep is done."""
+    order: Literal["rising", "heat_aware"] = "rising"
+    """``heat_aware``: the heaviest levels are no neighbours."""
+    search: bool = False
+    """Whether the edge is then looked for between the levels."""
     seed: int = 1
 
 

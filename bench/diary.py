@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import store
@@ -38,3 +39,9 @@ class Diary:
     def cancelled(self) -> bool:
         with store.opened(self._config.database) as db:
             return store.cancelling(db, self._run)
+
+    def keep(self, rows: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
+        """Store readings of the machine and the engine."""
+        if rows:
+            with store.opened(self._config.database) as db:
+                store.save_telemetry(db, self._run, rows)

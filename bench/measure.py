@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from bench import load, method, metrics, prompts, store
+from bench import load, method, metrics, prompts, request, store, sweetspot
 from bench.catalogue import Prompt
 from bench.client import Ask
 from bench.config import Config
@@ -22,9 +22,12 @@ from bench.halt import Halt
 from bench.plan import Plan
 from bench.progress import Progress
 from bench.sample import LevelRun, Sample
-from bench.steps import Step, steps
+from bench.steps import Step, level_step, steps
 from bench.store import Answer
 from bench.target import Target, chat_body
+
+SEARCH_MOST = 256
+"""The highest level that a search for the edge tries."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,26 +42,50 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     slots: int | None
     halt: Halt
     progress: Callable[[Progress], None]
+    counters: Callable[[], Mapping[str, float]] = dict
+    """The engine's own counters now."""
+    between: Callable[[], None] = lambda: None
+    """Called when a level is stored: the moment to write what was kept back."""
 
 
 def measure(session: Session) -> None:
     """Measure all of the plan.
 
-    Raises what the halt was set to, or BenchError ``no_answers`` when a prompt-set level or the
-    sweep's first brings no answer at all. Finished levels stay stored.
+    Raises what the halt was set to, or BenchError ``no_answers`` when a level brings no answer at
+    all. Finished levels stay stored.
     """
-    planned = steps(session.plan.workload)
+    work, asked = session.plan.workload, session.plan.prompts
+    planned = steps(work, session.plan.seed)
     alone = [step for step in planned if step.kind != "sweep"]
-    sweep = planned[len(alone) :]
-    asked = session.plan.prompts
     total = len(planned) + len(asked)
     overhead = 0
     for position, step in enumerate(alone, 1):
         overhead = _level(session, step, overhead, position=position, of=total)
     for position, prompt in enumerate(asked, len(alone) + 1):
         _answer(session, prompt, position=position, of=total)
-    for position, step in enumerate(sweep, len(alone) + len(asked) + 1):
+    for position, step in enumerate(planned[len(alone) :], len(alone) + len(asked) + 1):
         _level(session, step, overhead, position=position, of=total)
+    while work.search and (tried := _next(session)):
+        total += 1
+        _level(session, tried, overhead, position=total, of=total)
+
+
+def decode_speed(session: Session) -> float | None:
+    """Tokens a second of the plan's decode test, measured once more: the canary after the run."""
+    step = next(step for step in steps(session.plan.workload) if step.kind == "decode")
+    built = _prompts(session, step, "canary", 1, 0)
+    run = _run(session, _asks(session, step, built), 1)
+    return request.decode_speed(run.samples[0]) if run.samples[0].ok else None
+
+
+def _next(session: Session) -> Step | None:
+    """The level to try next in search of the edge between those that hold and those that fail."""
+    with store.opened(session.config.database) as db:
+        tried = sweetspot.trials(store.levels(db, session.run))
+    held = {trial.concurrency: not sweetspot.failures(trial, sweetspot.USUAL) for trial in tried}
+    most = min(session.slots or SEARCH_MOST, SEARCH_MOST)
+    level = method.next_level(held, most)
+    return None if level is None else level_step(session.plan.workload, level)
 
 
 def _level(session: Session, step: Step, overhead: int, *, position: int, of: int) -> int:
@@ -71,6 +98,7 @@ def _level(session: Session, step: Step, overhead: int, *, position: int, of: in
     _note(session, "level", place)
     overhead = _warm(session, step, overhead)
     built = _prompts(session, step, "measured", step.requests, overhead)
+    before = session.counters()
     run = _run(session, _asks(session, step, built), step.concurrency, counted=True)
     if session.halt.look():  # a dead engine refuses what is left of a level within no time
         run = msgspec.structs.replace(run, stopped=True)
@@ -83,16 +111,26 @@ def _level(session: Session, step: Step, overhead: int, *, position: int, of: in
         output_tokens_planned=step.output_tokens,
         slots=session.slots,
         template_tokens=overhead,
+        cached_by_counters=None if run.stopped else cached_share(before, session.counters()),
     )
+    done = place | {"ok": summary.ok, "failed": summary.failed}
     with store.opened(session.config.database) as db:
         store.save_level(db, session.run, summary, run.samples)
-        store.event(
-            db, session.run, "level_done", place | {"ok": summary.ok, "failed": summary.failed}
-        )
+        store.event(db, session.run, "level_done", done)
+    session.between()
     session.halt.check()
     if not summary.ok:
         raise BenchError("no_answers", level=step.name, reason=_reason(run.samples))
     return overhead
+
+
+def cached_share(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
+    """Share of prompt tokens that vLLM's counters say came from its cache; None without them."""
+    queries, hits = (
+        after[name] - before[name] if name in before and name in after else None
+        for name in ("vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total")
+    )
+    return hits / queries if queries and hits is not None else None
 
 
 def _warm(session: Session, step: Step, overhead: int) -> int:

@@ -43,11 +43,13 @@ def summarise(
     output_tokens_planned: int | None = None,
     slots: int | None = None,
     template_tokens: int = 0,
+    cached_by_counters: float | None = None,
 ) -> LevelSummary:
     """The numbers of one level, or of one test of the prompt set.
 
     `template_tokens` is how much of each prompt is the same chat template for every request: that
-    much may come from a cache without a mark.
+    much may come from a cache without a mark. `cached_by_counters` is the share of prompt tokens
+    that the engine's own counters say came from its cache, where its answers don't tell.
     """
     ok = [sample for sample in run.samples if sample.ok]
     failed = [s for s in run.samples if not s.ok and s.error_kind != "cancelled"]
@@ -77,7 +79,7 @@ def summarise(
         tokens_per_chunk=_tokens_per_chunk(ok),
         first_chunk_known=_first_chunk_known(ok),
         tpot_if_even=_tpot_if_even(ok),
-        cache_hit=_cache_hit(ok),
+        cache_hit=cached_by_counters if (told := _cache_hit(ok)) is None else told,
         ttfr=_quantiles(ok, lambda s: s.first_event),
         ttft=_quantiles(ok, lambda s: s.first_token),
         ttfa=_quantiles(ok, lambda s: s.first_answer),
@@ -110,7 +112,7 @@ def _flags(
     found = {
         "short_output": bool(summary.short_share),
         "long_output": bool(summary.long_share),
-        "cached_prompts": (_cache_hit(ok, template_tokens) or 0.0) > CACHED,
+        "cached_prompts": _cached(summary, ok, template_tokens) > CACHED,
         "meter_busy": run.meter.busy,
         "queueing": summary.slots is not None and 0 < summary.slots < run.concurrency,
         "concurrency_not_reached": run.peak_concurrency < run.concurrency,
@@ -166,6 +168,14 @@ def _missed(
     if short:
         return sum(count < planned * (1 - SHORT) for count in counts) / len(counts)
     return sum(count > planned * (1 + SHORT) for count in counts) / len(counts)
+
+
+def _cached(summary: LevelSummary, ok: Sequence[Sample], template_tokens: int) -> float:
+    """The cached share, the chat template that all prompts begin with left out."""
+    told = _cache_hit(ok, template_tokens)
+    if told is not None or summary.cache_hit is None or summary.prompt_tokens is None:
+        return told or 0.0
+    return summary.cache_hit - template_tokens / summary.prompt_tokens.mean
 
 
 def _cache_hit(samples: Sequence[Sample], template_tokens: int = 0) -> float | None:

@@ -12,15 +12,17 @@ from contextlib import ExitStack
 
 import msgspec
 
-from bench import probe, progress, starting, store
+from bench import health, probe, progress, starting, store
 from bench.config import Config
 from bench.diary import Diary
 from bench.errors import BenchError, Fault
 from bench.halt import Cancelled, Halt, watching
-from bench.measure import Session, measure
+from bench.health import HealthStamp
+from bench.measure import Session, decode_speed, measure
 from bench.preparing import prepare
 from bench.store import Run
 from bench.target import Target
+from bench.telemetry import Telemetry, sampling
 from engines import docker, process
 from engines.launches import launch_for
 
@@ -79,6 +81,8 @@ def _perform(config: Config, run: Run, diary: Diary) -> None:
         halt = Halt(starting.looks(config, run, running), diary.cancelled)
         stack.enter_context(watching(halt))
         served = starting.ready(config, run, launch, running, diary, halt.check)
+        headers = probe.headers(key_env)
+        watched = Telemetry(config, running.url, headers)
         session = Session(
             config=config,
             run=run.id,
@@ -86,11 +90,29 @@ def _perform(config: Config, run: Run, diary: Diary) -> None:
             target=Target(
                 url=running.url, model=launch.served, engine=plan.engine, key_env=key_env
             ),
-            count=stack.enter_context(probe.counting(served, probe.headers(key_env))),
+            count=stack.enter_context(probe.counting(served, headers)),
             slots=served.slots or plan.recipe.slots or None,
             halt=halt,
             progress=stack.enter_context(progress.counting(config, run.id)),
+            counters=lambda: probe.metrics(running.url, headers),
+            between=lambda: diary.keep(watched.take()),
         )
+        stack.enter_context(sampling(watched))
         diary.enter("measuring")
         measure(session)
         diary.enter("judging")
+        diary.learn(health=msgspec.to_builtins(_health(config, run, watched, session)))
+
+
+def _health(config: Config, run: Run, watched: Telemetry, session: Session) -> HealthStamp:
+    """The run's health stamp; its canary is the decode test, measured once more at the end."""
+    after = decode_speed(session)
+    session.between()
+    with store.opened(config.database) as db:
+        facts = store.facts_of(db, run.model, run.artifact, run.engine)
+    past = [
+        known["health"]["canary"]["value"]
+        for known in facts
+        if known.get("health", {}).get("canary")
+    ]
+    return watched.stamp(None if after is None else health.canary(after, past))

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from bench import method
 from bench.catalogue import Workload
 
 DECODE_PROMPT = 64
@@ -27,44 +28,58 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 1
 
 
-def steps(workload: Workload) -> tuple[Step, ...]:
-    """The prompt set, one request at a time, then the sweep, as often as it is repeated."""
-    prefill = tuple(
-        Step(
-            kind="prefill",
-            name=f"pp{tokens}",
-            concurrency=1,
-            requests=workload.measured,
-            warmups=workload.warmups,
-            prompt_tokens=tokens,
-            output_tokens=1,
-        )
-        for tokens in workload.prefill
+def steps(workload: Workload, seed: int = 0) -> tuple[Step, ...]:
+    """The prompt set, one request at a time, then the sweep, as often as it is repeated.
+
+    ``seed`` decides the order of the levels where the workload asks for one that spares the
+    machine; each repeat has its own.
+    """
+    prefill = tuple(_alone(workload, "prefill", f"pp{n}", n, 1) for n in workload.prefill)
+    decode = _alone(workload, "decode", f"tg{workload.decode}", DECODE_PROMPT, workload.decode)
+    sweep = tuple(
+        level_step(workload, level, repeat)
+        for repeat in range(1, workload.repeats + 1)
+        for level in _order(workload, seed + repeat)
     )
-    decode = Step(
-        kind="decode",
-        name=f"tg{workload.decode}",
+    return (*prefill, decode, *sweep)
+
+
+def level_step(workload: Workload, level: int, repeat: int = 1) -> Step:
+    """One level of the sweep."""
+    return Step(
+        kind="sweep",
+        name=f"c{level}",
+        concurrency=level,
+        requests=max(workload.requests, level),
+        warmups=workload.warmups,
+        prompt_tokens=workload.prompt_tokens,
+        output_tokens=workload.output_tokens,
+        repeat=repeat,
+    )
+
+
+def _alone(
+    workload: Workload,
+    kind: Literal["prefill", "decode"],
+    name: str,
+    prompt_tokens: int,
+    output_tokens: int,
+) -> Step:
+    return Step(
+        kind=kind,
+        name=name,
         concurrency=1,
         requests=workload.measured,
         warmups=workload.warmups,
-        prompt_tokens=DECODE_PROMPT,
-        output_tokens=workload.decode,
+        prompt_tokens=prompt_tokens,
+        output_tokens=output_tokens,
     )
-    sweep = tuple(
-        Step(
-            kind="sweep",
-            name=f"c{level}",
-            concurrency=level,
-            requests=max(workload.requests, level),
-            warmups=workload.warmups,
-            prompt_tokens=workload.prompt_tokens,
-            output_tokens=workload.output_tokens,
-            repeat=repeat,
-        )
-        for repeat in range(1, workload.repeats + 1)
-        for level in workload.levels
+
+
+def _order(workload: Workload, seed: int) -> tuple[int, ...]:
+    return (
+        method.order(workload.levels, seed) if workload.order == "heat_aware" else workload.levels
     )
-    return (*prefill, decode, *sweep)
 
 
 def tokens_needed(workload: Workload) -> int:
