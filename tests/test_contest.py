@@ -91,6 +91,10 @@ def test_prefill_is_compared_at_the_longest_prompt_in_common():
     assert [(c.test, c.first.label) for c in found] == [("pp2048", "A")]
     assert found[0].percent == pytest.approx(100)
     assert contests("start", [read("A", pp512=0.1), read("B", pp2048=0.8)]) == ()
+    longest = contests(
+        "start", [read("A", pp512=0.1, pp2048=0.4), read("B", pp512=0.2, pp2048=0.3)]
+    )
+    assert [(c.test, c.first.label) for c in longest] == [("pp2048", "B")]
 
 
 def test_of_many_the_best_is_set_against_each_other_one():

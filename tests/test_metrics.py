@@ -29,7 +29,7 @@ def test_a_plain_stream_gives_its_own_times_back():
     assert found.ttfr.p50 == pytest.approx(0.01)
     assert found.tpot.p50 == pytest.approx(0.02)
     assert found.gap.p50 == pytest.approx(0.02)
-    assert found.gap.n == 630
+    assert (found.gap.n, found.gap.p99, found.gap.intervals) == (630, pytest.approx(0.02), {})
     assert found.e2e.p50 == pytest.approx(0.2 + 63 * 0.02)
     assert found.prefill_speed.mean == pytest.approx(2048 / 0.2)
     assert found.decode_speed.mean == pytest.approx(50)
@@ -198,6 +198,12 @@ def test_a16_a_level_that_was_never_full_says_so():
 def test_a_busy_meter_marks_the_level():
     run = replace(closed_loop(16, 8), meter=replace(QUIET, busy=True))
     assert summary(run).flags == ("meter_busy",)
+
+
+def test_what_comes_after_the_last_text_is_in_no_latency():
+    found = summary(level([sample(end=1.76)]))
+    assert found.e2e.p50 == pytest.approx(1.46)
+    assert found.decode_speed.mean == pytest.approx(50)
 
 
 def test_client_queue_time_is_apart_from_every_latency():

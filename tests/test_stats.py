@@ -156,7 +156,15 @@ def test_a_fast_and_a_slow_state_are_two_groups():
 
 @pytest.mark.parametrize(
     "values",
-    [(60.0, 70.0, 80.0), (58.5, 58.6, 58.7), (57.0, 61.0), (50.0, 50.0), (10.0,), (50, 54, 61)],
+    [
+        (60.0, 70.0, 80.0),
+        (58.5, 58.6, 58.7),
+        (57.0, 61.0),
+        (50.0, 50.0),
+        (10.0,),
+        (50, 54, 61),
+        (50, 60, 72),
+    ],
 )
 def test_ordinary_spread_is_one_state(values):
     assert len(clusters(values)) == 1

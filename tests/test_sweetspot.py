@@ -108,11 +108,12 @@ def test_a_failure_below_the_sweet_spot_is_told():
 
 def test_repeats_of_a_level_count_as_the_worst_of_them():
     first, second = (
-        summarise(closed_loop(16, 8, first_wave=wait), kind="sweep", name="c8", repeat=number)
-        for number, wait in enumerate((2.0, 4.5), 1)
+        summarise(closed_loop(16, 8, first_wave=wait, step=step), kind="sweep", name="c8")
+        for wait, step in ((2.0, 0.05), (4.5, 0.02))
     )
     (found,) = trials([first, second])
     assert found.wait == pytest.approx(4.5)
+    assert found.speed == pytest.approx(20)
     assert found.n == 32
     assert not found.exact
     assert find([found]).kind == "none"

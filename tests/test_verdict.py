@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import string
 import tomllib
 from pathlib import Path
 
@@ -241,11 +242,7 @@ def test_every_kind_of_verdict_can_be_said_in_both_languages(language):
 
 
 def test_both_languages_fill_in_the_same_fields():
-    import string
-
-    for file in ("verdict.toml", "metrics.toml"):
-        if not (FOLDER / file).exists():
-            continue
+    for file in ("verdict.toml", "metrics.toml", "health.toml", "flags.toml"):
         for key in _keys(tomllib.loads((FOLDER / file).read_text(encoding="utf-8"))):
             fields = [
                 {name for _, name, _, _ in string.Formatter().parse(words(one)._sentences[key])}
