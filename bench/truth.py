@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from statistics import median
@@ -97,6 +97,7 @@ def _options(argv: Sequence[str]) -> Namespace:
     parser = ArgumentParser(prog="python -m bench truth", description=__doc__)
     parser.add_argument("--levels", type=_numbers, default=[1, 8, 32, 128])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=TOKENS, help="output tokens a request")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
 
@@ -110,32 +111,36 @@ def _level(url: str, streams: int, options: Namespace) -> Level:
     pairs = []
     for number in range(options.rounds):
         order = ("meter", "plain") if number % 2 == 0 else ("plain", "meter")
-        costs = {kind: _measured(kind, url, streams, requests) for kind in order}
+        costs = {kind: _measured(kind, url, streams, requests, options.tokens) for kind in order}
         pairs.append((costs["meter"], costs["plain"]))
-    ratios = [
+    return judged(streams, requests, pairs)
+
+
+def judged(streams: int, requests: int, pairs: Sequence[tuple[Cost, Cost]]) -> Level:
+    """A level of (meter, plain client) pairs, one a round, and the goals that it missed."""
+    p50, p99, cpu = (
         median(getattr(meter, name) / max(getattr(plain, name), 1e-3) for meter, plain in pairs)
         for name in ("ttft_error_p50_ms", "ttft_error_p99_ms", "cpu_s")
-    ]
+    )
     meter = _middle([meter for meter, _ in pairs])
-    goals = {
-        f"TTFT error P50 {ratios[0]:.2f} × the plain client's": ratios[0] <= RATIO,
-        f"TTFT error P99 {ratios[1]:.2f} × the plain client's": ratios[1] <= RATIO,
-        f"processor time {ratios[2]:.2f} × the plain client's": ratios[2] <= CPU_RATIO
-        or streams < 128,
-        f"P99 gap off by {meter.gap_p99_error_ms:.2f} ms": meter.gap_p99_error_ms <= GAP_MS
-        or streams != 32,
-        f"TPOT off by {meter.tpot_error_ms:.3f} ms": meter.tpot_error_ms <= TPOT_MS,
-        f"start-up {meter.startup_s:.2f} s": meter.startup_s < STARTUP_S,
-    }
+    gap, tpot = meter.gap_p99_error_ms, meter.tpot_error_ms
+    goals = [
+        (p50 <= RATIO, f"TTFT error P50 {p50:.2f} × the plain client's"),
+        (p99 <= RATIO, f"TTFT error P99 {p99:.2f} × the plain client's"),
+        (cpu <= CPU_RATIO or streams < 128, f"processor time {cpu:.2f} × the plain client's"),
+        (gap <= GAP_MS or streams != 32, f"P99 gap off by {gap:.2f} ms"),
+        (tpot <= TPOT_MS, f"TPOT off by {tpot:.3f} ms"),
+        (meter.startup_s < STARTUP_S, f"start-up {meter.startup_s:.2f} s"),
+    ]
     return Level(
         streams=streams,
         requests=requests,
         meter=meter,
         plain=_middle([plain for _, plain in pairs]),
-        ttft_ratio_p50=ratios[0],
-        ttft_ratio_p99=ratios[1],
-        cpu_ratio=ratios[2],
-        missed=tuple(goal for goal, met in goals.items() if not met),
+        ttft_ratio_p50=p50,
+        ttft_ratio_p99=p99,
+        cpu_ratio=cpu,
+        missed=tuple(goal for met, goal in goals if not met),
     )
 
 
@@ -144,18 +149,19 @@ def _middle(costs: Sequence[Cost]) -> Cost:
     return Cost(**{name: median(getattr(cost, name) for cost in costs) for name in names})
 
 
-def _measured(kind: str, url: str, streams: int, requests: int) -> Cost:
+def _measured(kind: str, url: str, streams: int, requests: int, tokens: int) -> Cost:
     """Run one client and hold what it tells against the server's log."""
     httpx.get(f"{url}/truth/reset")
     command = [sys.executable, "-m", "bench.truth_client", kind, url]
-    command += [str(number) for number in (streams, requests, TOKENS)]
+    command += [str(number) for number in (streams, requests, tokens)]
     spawned = perf_counter()
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     truth = {record["id"]: record for record in httpx.get(f"{url}/truth/stats").json()["requests"]}
-    return _cost(told, truth, spawned)
+    return cost(told, truth, spawned)
 
 
-def _cost(told: dict[str, Any], truth: dict[str, Any], spawned: float) -> Cost:
+def cost(told: Mapping[str, Any], truth: Mapping[str, Any], spawned: float) -> Cost:
+    """What a client told (`truth_client`), held against the server's records by request id."""
     ttft, tpot, gaps, true_gaps = [], [], [], []
     for name, arrivals in told["times"]:
         record = truth[name]
