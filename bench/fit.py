@@ -14,20 +14,18 @@ import msgspec
 
 from bench.errors import Fault, Field
 from bench.host import GIB, Host
-from bench.need import Load, Need
+from bench.need import UNKNOWN_ROOM, Load, Need
 from bench.need import of as needs
 from bench.weights import Weights
 from engines import Recipe
 
 Verdict = Literal["ready", "tight", "wont_fit"]
-How = Literal["measured", "read", "calculated", "set", "allowance", "unknown"]
-"""How a figure is known: from this machine, from the model's files, by a formula from those, from
-a setting, or by an allowance of ours (`need.RESERVE`)."""
+How = Literal["measured", "read", "published", "calculated", "set", "allowance", "unknown"]
+"""How a figure is known: from this machine, from the model's files, from their publisher, by a
+formula, from a setting, or by an allowance of ours (`need.RESERVE`)."""
 
 COMFORT = 0.05
 """Ready asks for at least this share of all memory to spare; less is tight."""
-UNKNOWN_ROOM = 0.25
-"""Where a part is unknown, ready asks for this share of the weights to spare."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +59,8 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     share: float | None = None
     context: int | None = None
     full_requests: float | None = None
-    """Requests of full context for which the cache has room; None where unknown."""
+    """Requests of full context for which the cache has room; None where that is unknown, or where
+    the slots decide it."""
 
 
 def check(
@@ -81,7 +80,7 @@ def check(
         findings=(*findings, *_holders(findings, host)),
         share=next((found.share for found in findings if found.share), None),
         context=next((found.context for found in findings if found.context), None),
-        full_requests=max(0, need.room) / one if need.exact and one else None,
+        full_requests=max(0, need.room) / one if need.flag and need.exact and one else None,
     )
 
 
@@ -99,7 +98,7 @@ def _share_too_large(need: Need) -> Finding | None:
         verdict="wont_fit",
         seen=_fault("share_too_large", flag=need.flag, share=need.share, wanted=gib(need.budget),
                     available=gib(need.host.memory.available), floor=gib(need.floor)),
-        remedy=_set_share(need) if fits else _FREE,
+        remedy=_set_share(need, need.best_share) if fits else _FREE,
         share=need.best_share if fits else None,
     )  # fmt: skip
 
@@ -109,12 +108,15 @@ def _model_too_large(need: Need) -> Finding | None:
     limit = min(need.budget, need.most)
     if need.least <= limit:
         return None
-    seen = _fault("model_too_large", need=gib(need.least), weights=gib(need.weights),
-                  cache=gib(need.held), reserve=gib(need.reserve), limit=gib(limit),
-                  floor=gib(need.floor))  # fmt: skip
+    cache = gib(need.held) if _counted(need) else "?"
+    seen = _fault("model_too_large", need=gib(need.least), weights=gib(need.weights), cache=cache,
+                  reserve=gib(need.reserve), limit=gib(limit), floor=gib(need.floor))  # fmt: skip
     if need.flag and limit < need.least <= need.best_share * need.host.memory.total:
         return Finding(
-            verdict="wont_fit", seen=seen, remedy=_set_share(need), share=need.best_share
+            verdict="wont_fit",
+            seen=seen,
+            remedy=_set_share(need, need.enough_share),
+            share=need.enough_share,
         )
     context = _context(need)
     remedy = _fault("lower_context", context=context) if context else _FREE
@@ -127,13 +129,13 @@ def _load_over_room(need: Need) -> Finding | None:
         return None
     if need.used <= need.room:
         return None
-    better = need.best_share > need.share
+    better = need.enough_share > need.share
     return Finding(
         verdict="tight",
         seen=_fault("load_over_room", need=gib(need.used), room=gib(need.room),
                     concurrency=need.load.concurrency),
-        remedy=_set_share(need) if better else None,
-        share=need.best_share if better else None,
+        remedy=_set_share(need, need.enough_share) if better else None,
+        share=need.enough_share if better else None,
     )  # fmt: skip
 
 
@@ -207,23 +209,29 @@ def _context(need: Need) -> int | None:
     return next(fitting) * 1024
 
 
-def _set_share(need: Need) -> Fault:
-    return _fault("set_share", flag=need.flag or "", share=f"{need.best_share:.2f}")
+def _set_share(need: Need, share: float) -> Fault:
+    return _fault("set_share", flag=need.flag or "", share=f"{share:.2f}")
 
 
 def _fault(code: str, **fields: Field) -> Fault:
     return Fault(code=f"fit.{code}", fields=fields)
 
 
+def _counted(need: Need) -> bool:
+    """Whether the cache, or its part of known size, can be calculated."""
+    return need.exact or bool(need.shape.full_layers)
+
+
 def _items(need: Need) -> tuple[Item, ...]:
     memory = need.host.memory
     share = [Item(what="share", bytes=need.budget, how="set")] if need.flag else []
     state = [Item(what="state", bytes=None, how="unknown")] if need.shape.state_layers else []
-    counted = need.exact or bool(need.shape.full_layers)
     return (
-        Item(what="weights", bytes=need.weights, how="read"),
-        Item(what="cache", bytes=need.used if counted else None,
-             how="calculated" if counted else "unknown"),
+        Item(
+            what="weights", bytes=need.weights, how="published" if need.published else "read"
+        ),
+        Item(what="cache", bytes=need.used if _counted(need) else None,
+             how="calculated" if _counted(need) else "unknown"),
         *state,
         Item(what="reserve", bytes=need.reserve, how="allowance"),
         *share,

@@ -35,6 +35,8 @@ RESERVE: Mapping[str, int] = {
 }
 """Room for the engine itself: program, work space, graphs. The published gpt-oss-120b run leaves
 0.7 · 121.69 − 60 − 16.48 = 8.7 GiB for it; llama.cpp's work space is smaller."""
+UNKNOWN_ROOM = 0.25
+"""Where a part is unknown, this share of the weights is kept for it."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +56,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """The engine's flag for its share; None for an engine without a budget."""
     share: float
     weights: int
+    published: bool
+    """The weights' size is their publisher's word."""
     reserve: int
     cache: Callable[[int, int], int]
     """Bytes for so many requests of so many tokens, without an unknown part."""
@@ -94,7 +98,16 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
         return self.weights + self.reserve + self.held
 
     @property
+    def enough_share(self) -> float:
+        """The least share that holds the model and the measurement, if that is free."""
+        unknown = 0 if self.exact else UNKNOWN_ROOM * self.weights
+        wanted = self.weights + self.reserve + max(self.held, self.used) + unknown
+        share = math.ceil(wanted / self.host.memory.total * 100) / 100
+        return min(share, self.best_share)
+
+    @property
     def best_share(self) -> float:
+        """The largest share that leaves the floor free."""
         return max(0, math.floor(self.most / self.host.memory.total * 100) / 100)
 
 
@@ -115,6 +128,7 @@ def of(
         flag=flag,
         share=float(recipe.flags.get(flag or "", default)),
         weights=weights.bytes,
+        published=weights.published,
         reserve=RESERVE.get(recipe.engine, 0),
         cache=lambda tokens, requests: kv.size(shape, tokens, requests, element or 0, ahead, block),
         shape=shape,

@@ -34,6 +34,8 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     """By the model's own words, else the type that most bytes have: ``MXFP4``, ``BF16``."""
     config: Mapping[str, Any]
     """``config.json``, or a GGUF file's metadata; `kv.py` reads it."""
+    published: bool = False
+    """True: the size is its publisher's word, since the files are not on this machine."""
 
 
 def read(path: Path, format: Literal["safetensors", "gguf"], roots: Sequence[Path] = ()) -> Weights:
