@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from bench import probe
 from bench.errors import BenchError
 from engines import stages
+from engines.logs import Lines
 from engines.stages import Progress
 
 PATIENCE = 600.0
@@ -50,20 +52,22 @@ def wait_ready(
     """
     begun = moved = clock()
     progress, last = Progress(), ""
-    new = _follow(log) if log else iter(lambda: list[str](), None)
+    new = _follow(log) if log else repeat((False, list[str]()))
     while True:
         check()
-        lines, now = next(new), clock()
+        ready = probe.ready(url, model, headers)  # before the log is read: no line is missed
+        (came, lines), now = next(new), clock()
         for line in lines:
             progress = stages.step(progress, line, now - begun)
             last = stages.plain(line).strip() or last
-        if lines:
+        if came:
             moved = now
+        if lines:
             tell(progress, now - begun, last)
         if (error := died()) is not None:
             raise error
-        if probe.ready(url, model, headers):
-            return Loaded(seconds=clock() - begun, progress=progress)
+        if ready:
+            return Loaded(seconds=now - begun, progress=progress)
         if now - moved > patience:
             raise BenchError(
                 "engine_stuck", engine=engine, minutes=round(patience / 60), log=last or "–"
@@ -71,10 +75,10 @@ def wait_ready(
         pause(PERIOD)
 
 
-def _follow(path: Path) -> Iterator[list[str]]:
-    """The lines that came since the last look, for ever. A line that is not ended yet waits."""
-    rest = b""
+def _follow(path: Path) -> Iterator[tuple[bool, list[str]]]:
+    """Whether anything came since the last look, and the lines that it ended; for ever."""
+    lines = Lines()
     with path.open("rb") as file:
         while True:
-            *lines, rest = (rest + file.read(1 << 20)).split(b"\n")
-            yield [line.decode(errors="replace") for line in lines]
+            piece = file.read(1 << 20)
+            yield bool(piece), lines.feed(piece)

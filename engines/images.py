@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -10,6 +12,9 @@ from docker import errors, utils
 
 from bench.errors import BenchError
 from engines.docker_faults import explain, explained
+
+PERIOD = 0.5
+"""Seconds between two reports."""
 
 
 class Pull(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +25,12 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     """Of layers whose size is known so far."""
     bytes_done: int
+
+
+class Layer(msgspec.Struct, frozen=True):
+    bytes: int = 0
+    bytes_done: int = 0
+    here: bool = False
 
 
 def facts(client: Any, host: str, image: str) -> dict[str, Any]:
@@ -42,31 +53,29 @@ def pull(
     image: str,
     tell: Callable[[Pull], None],
     check: Callable[[], None] = lambda: None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Fetch an image; layers that are here already are not fetched again.
 
-    ``check`` raises to give it up; what was fetched is kept for the next try. Raises BenchError
-    ``docker_no_network``, ``docker_image_missing``, ``docker_image_denied``, ``docker_platform`` or
-    ``docker_disk_full``.
+    ``tell`` is called at most twice a second, and at the end. ``check`` raises to give it up; what
+    was fetched is kept for the next try. Raises BenchError ``docker_no_network``,
+    ``docker_image_missing``, ``docker_image_denied``, ``docker_platform`` or ``docker_disk_full``.
     """
     repository, tag = utils.parse_repository_tag(image)
-    sizes: dict[str, int] = {}
-    done: dict[str, int] = {}
-    finished: set[str] = set()
+    layers: dict[str, Layer] = {}
+    told = clock()
     with explained(host, image):
-        for event in client.api.pull(repository, tag or "latest", stream=True, decode=True):
+        pulling = client.api.pull(repository, tag or "latest", stream=True, decode=True)
+    with explained(host, image), closing(pulling) as events:
+        for event in events:
             check()
             if "error" in event:
                 raise explain(errors.APIError("pull", explanation=event["error"]), host, image)
-            _note(event, sizes, done, finished)
-            tell(
-                Pull(
-                    layers=len(done),
-                    layers_done=len(finished),
-                    bytes=sum(sizes.values()),
-                    bytes_done=sum(done.values()),
-                )
-            )
+            _note(event, layers)
+            if clock() - told >= PERIOD:
+                told = clock()
+                tell(_sum(layers))
+    tell(_sum(layers))
 
 
 def have(client: Any, host: str, image: str) -> bool:
@@ -79,17 +88,25 @@ def have(client: Any, host: str, image: str) -> bool:
     return True
 
 
-def _note(
-    event: dict[str, Any], sizes: dict[str, int], done: dict[str, int], finished: set[str]
-) -> None:
-    status, layer = event.get("status", ""), event.get("id", "")
-    if status == "Pulling fs layer":
-        done[layer] = 0
-    elif status == "Downloading" and layer in done:
+def _sum(layers: Mapping[str, Layer]) -> Pull:
+    return Pull(
+        layers=len(layers),
+        layers_done=sum(layer.here for layer in layers.values()),
+        bytes=sum(layer.bytes for layer in layers.values()),
+        bytes_done=sum(layer.bytes_done for layer in layers.values()),
+    )
+
+
+def _note(event: Mapping[str, Any], layers: dict[str, Layer]) -> None:
+    """Docker's own events, in which ``id`` is a layer's; other events have another ``status``."""
+    status, id = event.get("status", ""), event.get("id", "")
+    layer = layers.get(id, Layer())
+    if status in ("Pulling fs layer", "Waiting"):
+        layers[id] = layer
+    elif status == "Downloading":
         detail = event.get("progressDetail") or {}
-        done[layer] = detail.get("current", 0)
-        sizes[layer] = detail.get("total", sizes.get(layer, 0))
-    elif status in ("Download complete", "Already exists", "Pull complete"):
-        done[layer] = sizes.get(layer, 0)
-        if status != "Download complete":
-            finished.add(layer)
+        layers[id] = Layer(bytes=detail.get("total", 0), bytes_done=detail.get("current", 0))
+    elif status == "Download complete":
+        layers[id] = Layer(bytes=layer.bytes, bytes_done=layer.bytes)
+    elif status in ("Already exists", "Pull complete"):
+        layers[id] = Layer(bytes=layer.bytes, bytes_done=layer.bytes, here=True)

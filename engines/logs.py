@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ LINE = 64 * 1024
 """Characters of one line that are kept."""
 FILE = 64 * 1024**2
 """Bytes of one log that are kept from its beginning; of what follows only the last lines."""
+BAR = 30.0
+"""Seconds after which the state of a line that does not end, a progress bar, is written down."""
 TAIL = 2000
 """Lines kept of what came after ``FILE`` bytes."""
 _CONTROL = re.compile(
@@ -40,6 +43,11 @@ class Lines:
         self._line = _present(rest)
         return [_plain(line) for line in done]
 
+    @property
+    def present(self) -> str:
+        """The line that is not ended yet, as a screen would show it."""
+        return _plain(self._line)
+
     def end(self) -> list[str]:
         """What was left without an end."""
         rest, self._line = self._line + self._decoder.decode(b"", final=True), ""
@@ -60,7 +68,9 @@ def _plain(line: str) -> str:
 class LogFile:
     """A log on disk. Safe to write to from one thread while another reads the file."""
 
-    def __init__(self, path: Path, limit: int = FILE) -> None:
+    def __init__(
+        self, path: Path, limit: int = FILE, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("ab")
@@ -68,12 +78,20 @@ class LogFile:
         self._lines = Lines()
         self._tail: deque[str] = deque(maxlen=TAIL)
         self._beyond = 0
+        self._clock = clock
+        self._written = clock()
         self._lock = threading.Lock()
 
     def write(self, piece: bytes) -> None:
         with self._lock:
-            if not self._file.closed:
-                self._keep(self._lines.feed(piece))
+            if self._file.closed:
+                return
+            lines = self._lines.feed(piece)
+            if not lines and self._clock() - self._written > BAR:
+                lines = [self._lines.present]
+            if lines:
+                self._written = self._clock()
+                self._keep(lines)
 
     def close(self) -> None:
         with self._lock:

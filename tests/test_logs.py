@@ -71,6 +71,14 @@ def test_a_log_can_be_read_while_it_is_written(tmp_path: Path) -> None:
         assert (tmp_path / "run.log").read_text() == "loading\n"
 
 
+def test_a_bar_that_never_ends_is_written_down_now_and_then(tmp_path: Path) -> None:
+    ticks = iter([0.0, 1.0, 31.0, 31.0, 32.0])
+    with LogFile(tmp_path / "run.log", clock=ticks.__next__) as log:
+        for share in (1, 50, 51):
+            log.write(b"pulling %d%%\r" % share)
+        assert log.path.read_text() == "pulling 50%\n"
+
+
 class Broken(Exception):
     pass
 
