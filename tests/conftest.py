@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import docker
+import msgspec
 import pytest
 
 from bench import catalogue, probe
@@ -67,7 +68,8 @@ def demo_engine(
     def start(model: str) -> Process:
         if model not in running:
             plan = plan_for(known, config, engine="llama.cpp-local", model=model, workload="demo-1")
-            engine = process.start(launch_for(plan.recipe), model, config.var)
+            quiet = msgspec.structs.replace(plan.recipe, flags={"threads": 1})
+            engine = process.start(launch_for(quiet), model, config.var)
             running[model] = engine
             until(lambda: probe.ready(engine.url, model), engine)
         return running[model]
