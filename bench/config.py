@@ -28,6 +28,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Folder to read the machine's facts from; `/proc` but in tests."""
     docker_host: str = "unix:///var/run/docker.sock"
     """Where Docker listens: ``unix://``, ``ssh://`` or ``tcp://``."""
+    start_worker: bool = True
+    """False where a service of its own runs the worker, so that the server never starts one."""
 
     @property
     def database(self) -> Path:
@@ -54,4 +56,5 @@ def read(environ: Mapping[str, str] = os.environ) -> Config:
         idle_seconds=float(environ.get("SPARK_COMPARE_IDLE_SECONDS", "60")),
         proc=Path(environ.get("SPARK_COMPARE_PROC", "/proc")),
         docker_host=environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"),
+        start_worker=environ.get("SPARK_COMPARE_START_WORKER", "1") != "0",
     )

@@ -249,7 +249,9 @@ def _program(config: Config) -> str | None:
 
 
 def _docker(config: Config) -> None:
-    listening(config.docker_host)
+    """Where the worker is a service of its own, Docker is its affair: a server may have none."""
+    if config.start_worker:
+        listening(config.docker_host)
 
 
 def _problem_with_files(known: Catalogue, config: Config, entry: RecipeEntry) -> Fault | None:

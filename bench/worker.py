@@ -33,8 +33,8 @@ def submit(config: Config, plan: Plan, token: str | None = None) -> str:
 
 
 def ensure(config: Config) -> None:
-    """Start a worker when there is none. It outlives this process."""
-    if not lock.is_free(config.lock):
+    """Start a worker when there is none and no service runs it. It outlives this process."""
+    if not config.start_worker or not lock.is_free(config.lock):
         return
     config.logs.mkdir(parents=True, exist_ok=True)
     with (config.logs / "worker.log").open("a") as out:
