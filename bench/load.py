@@ -154,7 +154,7 @@ async def _until(work: Coroutine[None, None, None], lag: Lag, stop: threading.Ev
         while not task.done():
             due = loop.time() + TICK
             done, _ = await asyncio.wait([task], timeout=TICK)
-            if not done:
+            if loop.time() > due:
                 lag.note(loop.time() - due)
             if not done and stop is not None and stop.is_set():
                 return True

@@ -13,7 +13,7 @@ from bench.request import tpot
 from bench.sample import Sample
 from bench.target import Ask, Target, chat_body
 
-STREAMS, REQUESTS, TOKENS = 8, 16, 32
+STREAMS, TOKENS = 8, 32
 TOLERANCE_MS = 10.0
 """Of a time; a TPOT is held to a hundredth of it."""
 
@@ -32,7 +32,7 @@ async def all_of_them(url: str) -> list[Case]:
     role = await _samples(url, "mock?role=early&role_ms=0")
     many = await _samples(url, "mock?tokens_per_chunk=4")
     thinking = await _samples(url, "mock?thinking_tokens=16&answer_ms=100")
-    slow = await _samples(url, f"mock?slow_first={STREAMS}&slow_first_ms=800")
+    slow = await _samples(url, f"mock?slow_first={STREAMS}&slow_first_ms=800", 2 * STREAMS)
     return [
         _case("role chunk sent at once, TTFT", 200, _middle(role, lambda s: s.first_token)),
         _case("4 tokens a chunk, TPOT", 20, _middle(many, tpot), TOLERANCE_MS / 100),
@@ -43,13 +43,13 @@ async def all_of_them(url: str) -> list[Case]:
     ]
 
 
-async def _samples(url: str, model: str) -> tuple[Sample, ...]:
+async def _samples(url: str, model: str, requests: int = STREAMS) -> tuple[Sample, ...]:
     async with httpx.AsyncClient() as client:
         await client.get(f"{url}/truth/reset")
     target = Target(url=url, model=model)
     asks = [
         Ask(id=str(n), body=chat_body(target, f"{n} {model}", TOKENS), output_tokens=TOKENS)
-        for n in range(REQUESTS)
+        for n in range(requests)
     ]
     return (await run_level(target, asks, concurrency=STREAMS)).samples
 
