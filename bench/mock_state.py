@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
 from collections.abc import Callable
@@ -66,7 +67,12 @@ class Engine:
 
     def stats(self) -> dict[str, Any]:
         """``open`` requests now, their ``peak`` since a reset, and each request's record."""
-        return {"open": self.open, "peak": self.peak, "requests": self.records}
+        return {
+            "pid": os.getpid(),
+            "open": self.open,
+            "peak": self.peak,
+            "requests": self.records,
+        }
 
     def page(self, path: str) -> Any:
         """What a path without side effects shows; None for an unknown one."""

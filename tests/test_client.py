@@ -181,6 +181,13 @@ def test_tokens_out_of_a_cache_and_of_thinking_are_told() -> None:
     assert (got.cached_tokens, got.reasoning_tokens) == (24, 11)
 
 
+def test_an_answer_without_text_has_no_tokens_but_those_that_were_told() -> None:
+    nothing = sample((0.1, chunk(role="assistant")), (0.2, STOP))
+    assert (nothing.ok, nothing.output_tokens, nothing.count_source) == (True, None, None)
+    told = sample((0.1, chunk(role="assistant")), (0.2, STOP), (0.2, last_usage(5, 0)))
+    assert (told.ok, told.output_tokens, told.first_token) == (True, 0, None)
+
+
 # A06, A07
 
 
@@ -343,6 +350,13 @@ def test_a_token_is_stamped_when_its_line_ends() -> None:
     first, second = chunk(content="a"), chunk(content="b")
     got = sample((0.1, first[:9]), (0.2, first[9:-1]), (0.5, first[-1:] + second), (0.6, STOP))
     assert (got.first_token, got.last_token) == (0.2, 0.5)
+
+
+def test_a_line_that_ends_in_cr_waits_for_no_lf() -> None:
+    first = chunk(content="a").replace(b"\n", b"\r\n")
+    cut = first.index(b"\r") + 1
+    got = sample((0.1, first[:cut]), (0.5, first[cut:]), (0.6, STOP))
+    assert got.first_token == 0.1
 
 
 # A10

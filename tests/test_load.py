@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from bench.meter import Lag, still
 from bench.sample import LevelRun
 from bench.target import Ask, Target, chat_body
 from bench.truth import server
+from bench.wire import Wire
 from tests.streams import chunk, last_usage
 
 
@@ -155,6 +158,22 @@ def test_a_stall_is_a_gap(url: str) -> None:
         assert got.gaps.index(max(got.gaps)) == 3
 
 
+def test_an_engine_that_is_stopped_for_a_while_shows_it(url: str) -> None:
+    async def work() -> LevelRun:
+        target = Target(url=url, model="mock?token_ms=20&tokens=30")
+        running = asyncio.ensure_future(run_level(target, asks_of(target, 4, 30), concurrency=2))
+        await asyncio.sleep(0.3)
+        os.kill(pid, signal.SIGSTOP)
+        await asyncio.sleep(0.8)
+        os.kill(pid, signal.SIGCONT)
+        return await running
+
+    pid = truth(url)["pid"]
+    run = asyncio.run(work())
+    assert kinds(run) == [None] * 4
+    assert max(max(sample.gaps) for sample in run.samples) >= 0.6
+
+
 def test_a_stall_that_does_not_end_is_a_timeout(url: str) -> None:
     run = level(
         url, "mock?tokens=8&stall_after=4&stall_ms=60000", 2, 2, tokens=8, stall_seconds=0.2
@@ -252,6 +271,40 @@ def test_a_key_that_is_refused_in_a_level_is_refused_once(url: str) -> None:
     run = level(url, "mock?refuses=ignore_eos", 12, 1)
     assert kinds(run) == [None] * 12
     assert {sample.dropped for sample in run.samples} == {("ignore_eos",)}
+
+
+def test_a_refusal_is_learnt_by_all_users_of_a_level() -> None:
+    refusals = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if b"ignore_eos" in request.content:
+            refusals.append(request)
+            return httpx.Response(400, json={"error": "unknown key ignore_eos"})
+        return httpx.Response(200, content=chunk(content="x") + chunk("stop"))
+
+    target = Target(url="http://spark", model="m")
+    work = run_level(
+        target, asks_of(target, 9), concurrency=1, transport=httpx.MockTransport(handler)
+    )
+    assert kinds(asyncio.run(work)) == [None] * 9
+    assert len(refusals) == 1
+
+
+def test_the_connections_of_a_level_are_opened_before_it_begins(url: str) -> None:
+    class Watched(Wire):
+        opened = 0
+
+        async def open(self, url: httpx.URL, count: int) -> None:
+            self.opened += count
+            await super().open(url, count)
+
+    async def work() -> int:
+        async with Watched() as wire:
+            target = Target(url=url, model="mock")
+            await run_level(target, asks_of(target, 5), concurrency=9, transport=wire)
+            return wire.opened
+
+    assert asyncio.run(work()) == 5
 
 
 def test_the_new_limit_is_used_where_the_old_one_is_refused(url: str) -> None:
