@@ -86,6 +86,9 @@ def plan_for(
         chosen = known.models[entry.model]
         found = found or _find(known, config, entry)
         recipe = _recipe(known.engines[engine], config, entry, found, work, overrides)
+        if found is None:  # an engine that fetches its models knows them by a tag
+            tag = catalogue.artifact(chosen, entry.artifact).path
+            recipe = msgspec.structs.replace(recipe, path=tag)
         name, form, size = chosen.name, entry.artifact, found.bytes if found else None
         if chosen.context and recipe.context > chosen.context:
             raise BenchError(

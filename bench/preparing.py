@@ -19,10 +19,9 @@ from engines import Launch, docker, images
 
 
 def load_of(plan: Plan) -> Load:
-    """What the plan's workload asks of an engine at most."""
+    """What the plan's sweep asks of an engine at its top level; longer prompts come one by one."""
     work = plan.workload
-    longest = max(work.prompt_tokens + work.output_tokens, *work.prefill)
-    return Load(tokens=longest, concurrency=max(work.levels))
+    return Load(tokens=work.prompt_tokens + work.output_tokens, concurrency=max(work.levels))
 
 
 def check_fit(config: Config, plan: Plan, machine: Host | None = None) -> Fit | None:

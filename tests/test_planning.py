@@ -306,3 +306,8 @@ def test_a_model_folder_that_cannot_be_read_is_said_so(known: Catalogue, config:
         vllm(known, config)
     folder.chmod(0o755)
     assert caught.value.fault.code in ("model_unreadable", "model_missing")
+
+
+def test_an_engine_that_fetches_its_models_gets_their_tag(known: Catalogue, config: Config) -> None:
+    plan = plan_for(known, config, engine="ollama", model="gpt-oss-120b", workload="standard-1")
+    assert (plan.recipe.path, plan.artifact_bytes) == ("gpt-oss:120b", None)
