@@ -25,15 +25,19 @@ def asked(text, **checks):
 
 
 def test_the_table_holds_the_characters_that_big5_does_not():
-    outside = [form for form in tables.simplified() if not tables.big5(form)]
-    assert len(outside) == 3750
-    assert sum(ord(form) < 0x10000 for form in outside) == 2609
+    assert len(tables.outside_big5()) == 3750
+    assert sum(ord(form) < 0x10000 for form in tables.outside_big5()) == 2609
 
 
 def test_each_of_the_59_hard_characters_is_decided():
-    inside = {form for form in tables.simplified() if tables.big5(form)}
-    assert inside == set(HARD)
-    assert inside <= set(tables.hard())
+    assert {form for form in tables.changed() if tables.big5(form)} == set(HARD)
+    assert set(HARD) <= set(tables.hard())
+
+
+def test_a_hard_character_lists_words_that_hold_it():
+    for form, case in tables.hard().items():
+        assert all(form in word for word in (*case.wrong, *case.right)), form
+        assert case.note
 
 
 @pytest.mark.parametrize(
@@ -82,6 +86,13 @@ def test_a_hard_character_is_wrong_in_one_word_and_right_in_another():
     assert hints("兼容并蓄") == ["并"] and errors("兼容并蓄") == ""
     assert errors("可怜的孩子") == "怜" and errors("陳怜女士") == ""
     assert check("離卦又稱离卦，代表火。") == ()
+
+
+def test_a_character_of_both_scripts_is_wrong_only_in_words():
+    assert errors("然后去工厂買苹果和餅干") == "后厂苹干"
+    assert check("后羿射日，以后土為神，鄉愿，若干擾動，這里長很好，前仆後繼") == ()
+    assert check("干淨")[0].fields["taiwan"] == "乾"
+    assert check("在這里")[0].fields["taiwan"] == "裡"
 
 
 def test_japanese_is_not_judged():

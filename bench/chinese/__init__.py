@@ -58,11 +58,15 @@ def check(
     reason. The prompt decides what was asked for: Simplified characters, a length, a form.
     Raises BenchError ``prompt_check_unknown`` for a prompt with a check that does not exist.
     """
-    findings = [*ending.unfinished(text, reasoning, finish), *_damage(text)]
+    damaged = list(_damage(text))
+    findings = [*ending.unfinished(text, reasoning, finish), *damaged]
     if prompt is not None and text.strip():
         findings += instructions.missed(text, prompt)
+    misread = [(one.start, one.end) for one in damaged if one.rule == "mojibake"]
+    readable = mask.without(text, misread)
+    findings += damage.hidden_characters(readable)
     if prompt is None or prompt.language == "zh-TW":
-        findings += _chinese(text, prompt)
+        findings += _chinese(readable, prompt)
     return in_order(findings)
 
 
@@ -71,8 +75,7 @@ def _damage(text: str) -> Iterator[Finding]:
     yield from ending.special_tokens(text)
     yield from damage.lost_characters(text)
     yield from damage.mojibake(text)
-    yield from damage.hidden_characters(text)
-    yield from damage.loops(text)
+    yield from damage.loops(mask.without_code(text))
 
 
 def _chinese(text: str, prompt: Prompt | None) -> Iterator[Finding]:

@@ -23,9 +23,8 @@ _WHOLE = re.compile(
     r"|\b(?:in|into|to)\s+simplified chinese",
     re.IGNORECASE,
 )
-_COMPARED = re.compile(
-    r"[^\n]*(?:簡體|简体|簡化字|简化字|大陸|大陆|對岸|兩岸|Simplified)[^\n]*", re.IGNORECASE
-)
+_COMPARED = re.compile(r"簡體|简体|簡化字|简化字|大陸|大陆|對岸|兩岸|Simplified", re.IGNORECASE)
+_LINE = re.compile(r"[^\n]+")
 
 
 def script(prompt: Prompt | None) -> Script:
@@ -51,4 +50,9 @@ def judged(text: str, prompt: Prompt | None) -> str:
         text = mask.without_quotations(text)
     if prompt is not None:
         text = mask.without_echo(text, prompt.text)
-    return _COMPARED.sub(lambda line: mask.without_quotations(line.group()), text)
+    return _LINE.sub(lambda line: _line(line.group()), text)
+
+
+def _line(line: str) -> str:
+    """A line that compares scripts or regions may quote; its quotations are left out."""
+    return mask.without_quotations(line) if _COMPARED.search(line) else line

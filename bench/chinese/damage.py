@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,9 +17,9 @@ _LATIN = re.compile(r"(?:[\u0080-\u00ff\u0152-\u0178\u2013-\u203a\u20ac\u2122\u0
 _HAN_RUN = re.compile(f"[{HAN}\u20ac]{{4,400}}")
 _FAMOUS = re.compile("锟斤拷|(?:烫){3,}|(?:屯){3,}|嚙踝蕭|嚙緘|銝剜|隞嗅|雿輻")
 _HIDDEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\u00ad]+")
-_UNIT = re.compile(r"[^。！？\n]{8,}")
+_UNIT = re.compile(r"[^。！？\n\0]{8,}")
 _LONGEST_PERIOD = 60
-_UNITS_MAKE_A_LOOP = 4
+_UNITS = 4
 
 
 def lost_characters(text: str) -> Iterator[Finding]:
@@ -63,19 +64,24 @@ def hidden_characters(text: str) -> Iterator[Finding]:
 
 
 def loops(text: str) -> Iterator[Finding]:
-    """Stretches repeated over and over, each reported once.
+    """Stretches repeated over and over, each reported once; ``text`` has code left out.
 
     A stretch of up to 60 characters counts when its repetitions follow each other and fill five
-    periods and 30 characters; a sentence of eight or more characters when it stands four times.
+    periods and 30 characters. A longer sentence counts when it stands four times with at most 100
+    characters between, or anywhere when such sentences make up a quarter of the text.
     """
     runs = _periodic_runs(text)
     for start, end, period in runs:
         yield found(text, start, end, "loop", "error", times=(end - start) // period)
-    covered = [(start, end) for start, end, _ in runs]
-    for places in _repeated_units(text).values():
-        outside = [place for place in places if not _within(place, covered)]
-        if len(outside) >= _UNITS_MAKE_A_LOOP:
-            yield found(text, *outside[1], "loop", "error", times=len(outside))
+    repeated = [
+        outside
+        for places in _repeated_units(text)
+        if len(outside := [place for place in places if not _within(place, runs)]) >= _UNITS
+    ]
+    share = sum(end - start for places in repeated for start, end in places) / max(1, len(text))
+    for places in repeated:
+        if share >= 0.25 or _close_together(places):
+            yield found(text, *places[1], "loop", "error", times=len(places))
 
 
 def _periodic_runs(text: str) -> list[tuple[int, int, int]]:
@@ -100,13 +106,19 @@ def _worded(piece: str) -> bool:
     return any(ch.isalpha() for ch in piece)
 
 
-def _repeated_units(text: str) -> dict[str, list[tuple[int, int]]]:
+def _repeated_units(text: str) -> list[list[tuple[int, int]]]:
+    """Places of each sentence that stands in the text four times or more."""
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for match in _UNIT.finditer(text):
         if _worded(match.group()):
             places[match.group().strip()].append(match.span())
-    return {unit: found for unit, found in places.items() if len(found) >= _UNITS_MAKE_A_LOOP}
+    return [spans for spans in places.values() if len(spans) >= _UNITS]
 
 
-def _within(place: tuple[int, int], covered: list[tuple[int, int]]) -> bool:
-    return any(start <= place[0] and place[1] <= end for start, end in covered)
+def _close_together(places: Sequence[tuple[int, int]]) -> bool:
+    near = [after[0] - before[1] <= 100 for before, after in pairwise(places)]
+    return any(all(near[i : i + _UNITS - 1]) for i in range(len(near) - _UNITS + 2))
+
+
+def _within(place: tuple[int, int], runs: Sequence[tuple[int, int, int]]) -> bool:
+    return any(start <= place[0] and place[1] <= end for start, end, _ in runs)

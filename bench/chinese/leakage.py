@@ -21,7 +21,8 @@ _FOREIGN = {
     name: re.compile(f"[{letters}]{{2,}}(?:[ ,.]{{1,2}}[{letters}]+)*")
     for name, letters in SCRIPTS.items()
 }
-_KANA = re.compile(f"[{mask.HAN}{mask.KANA}、]*[{mask.KANA}]{{3}}[{mask.HAN}{mask.KANA}、]*")
+_RUN = re.compile(f"[{mask.HAN}{mask.KANA}、]+")
+_KANA = re.compile(f"[{mask.KANA}]{{3}}")
 _ENGLISH = re.compile(r"[A-Za-z][A-Za-z'’-]*(?:[ ]?[,:;()]?[ ]+[A-Za-z][A-Za-z'’-]*){9,}[.?!]?")
 _NAMED = re.compile(
     "文|語|原名|歌詞|歌名|片名|日本|韓國|俄|泰國|阿拉伯|印度|以色列|烏克蘭|書名|論文|顏文字"
@@ -41,10 +42,20 @@ def leaked_scripts(text: str) -> Iterator[Finding]:
 
     ``text`` has code and quotations left out.
     """
-    for name, pattern in (*_FOREIGN.items(), ("Kana", _KANA)):
+    for name, start, end in _foreign(text):
+        named = _NAMED.search(_line_without(text, start, end))
+        if not named and not _bracketed(text, start, end):
+            yield found(text, start, end, "leaked_script", "warning", script=name)
+
+
+def _foreign(text: str) -> Iterator[tuple[str, int, int]]:
+    """Script and place of each foreign word, and of each run that holds three kana in a row."""
+    for name, pattern in _FOREIGN.items():
         for match in pattern.finditer(text):
-            if not _NAMED.search(_line_without(text, *match.span())):
-                yield found(text, *match.span(), "leaked_script", "warning", script=name)
+            yield name, *match.span()
+    for run in _RUN.finditer(text):
+        if _KANA.search(run.group()):
+            yield "Kana", *run.span()
 
 
 def english_sentences(text: str, prompt: Prompt | None) -> Iterator[Finding]:
@@ -65,6 +76,11 @@ def not_chinese(text: str, prompt: Prompt | None) -> Iterator[Finding]:
     share = counting.han_share(mask.without_code(text))
     if share is not None and counting.letters(text) >= _ENOUGH and share < 0.3:
         yield found(text, 0, len(text), "not_chinese", "error", share=round(100 * share))
+
+
+def _bracketed(text: str, start: int, end: int) -> bool:
+    """Whether it stands alone in brackets: the original of a name, or a link's words."""
+    return text[start - 1 : start] in tuple("[(（") and text[end : end + 1] in tuple("])）")
 
 
 def _other_language(asked: str) -> bool:

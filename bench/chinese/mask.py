@@ -7,6 +7,7 @@ A masked text is as long as the original, so that places stay true; each charact
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 GAP = "\0"
 HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -20,7 +21,7 @@ _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s\u3000-\u303f\uff00-\uffef<>\"'）]{1,2000}"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"
 )
-_TAG = re.compile(r"<[!/]?[A-Za-z][^<>\n]{0,500}>|<!--[^\n]{0,500}?-->")
+_TAG = re.compile(r"<[!/]?[A-Za-z][^<>]{0,3000}>|<!--[^<>]{0,3000}?-->")
 _IMAGE = re.compile(r"!\[[^\]\n]{0,300}\]\([^)\n]{0,2000}\)")
 _SCRIPT = re.compile(r"<(script|style)\b[^>]{0,200}>[^<]{0,5000}</\1\s*>", re.IGNORECASE)
 _SEGMENT = re.compile(r"[^。！？；\n「」『』（）()《》“”\"]+")
@@ -37,6 +38,16 @@ def left_out(text: str, *patterns: re.Pattern[str]) -> str:
     for pattern in patterns:
         text = pattern.sub(lambda match: gap(match.group()), text)
     return text
+
+
+def without(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """The text with these places turned into gaps; they do not overlap and are in order."""
+    pieces, done = [], 0
+    for start, end in places:
+        if start >= done:
+            pieces += [text[done:start], gap(text[start:end])]
+            done = end
+    return "".join([*pieces, text[done:]])
 
 
 def gap(piece: str) -> str:

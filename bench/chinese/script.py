@@ -51,7 +51,7 @@ def _judged(text: str, i: int, case: Hard | None) -> str:
         return "right"
     if case.verdict == "flag" or any(_stands_in(text, i, word) for word in case.wrong):
         return "wrong"
-    return "unsure"
+    return "right" if case.verdict == "words" else "unsure"
 
 
 def _stands_in(text: str, i: int, word: str) -> bool:

@@ -21,7 +21,8 @@ _TABLE_ROW = re.compile(r"^\s*\|.+\|\s*$", re.MULTILINE)
 _TABLE_RULE = re.compile(r"^\s*\|(?:\s*:?-{2,}:?\s*\|)+\s*$", re.MULTILINE)
 _MARKDOWN = re.compile(r"^#{1,6} |^\s*[-*] |^>|\*\*[^*\n]+\*\*|^```|^\s*\|.+\|\s*$", re.MULTILINE)
 _ONE_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(?P<body>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
-_SENTENCE = re.compile(r"[^。！？!?\n]*\w[^。！？!?\n]*")
+_SENTENCE_END = re.compile(r"[。！？!?\n]+")
+_WORD = re.compile(r"\w")
 
 
 def items(text: str) -> Sequence[str]:
@@ -45,7 +46,7 @@ def paragraphs(text: str) -> Sequence[str]:
 
 
 def sentences(text: str) -> Sequence[str]:
-    return [match.group().strip() for match in _SENTENCE.finditer(text)]
+    return [piece.strip() for piece in _SENTENCE_END.split(text) if _WORD.search(piece)]
 
 
 def is_table(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +16,11 @@ FOLDER = Path(__file__).parents[2] / "data" / "chinese"
 class Hard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A character that needs judgement: when it is wrong in Taiwan, and when it is right."""
 
-    verdict: Literal["flag", "never", "depends"]
+    verdict: Literal["flag", "never", "depends", "words"]
     wrong: tuple[str, ...] = ()
     right: tuple[str, ...] = ()
+    taiwan: str = ""
+    """Taiwan's form, where the first one of OpenCC's table is not meant."""
     note: str
 
 
@@ -33,17 +35,30 @@ def big5(character: str) -> bool:
 
 @cache
 def simplified() -> Mapping[str, str]:
-    """Simplified-only characters and Taiwan's first form of each.
-
-    A character counts when OpenCC's own list of its Traditional forms leaves it out and Big5 does
-    not hold it; what Big5 holds is decided in ``rules/hard.toml``.
-    """
+    """Characters that may be Simplified, and Taiwan's form of each: those of the table, and those
+    that ``rules/hard.toml`` decides."""
     taiwan = {form: targets[0] for form, targets in opencc("TWVariants").items()}
-    return {
-        form: taiwan.get(targets[0], targets[0])
-        for form, targets in opencc("STCharacters").items()
-        if form not in targets and (not big5(form) or form in hard())
-    }
+    table = opencc("STCharacters")
+    forms = dict.fromkeys([*outside_big5(), *(form for form in hard() if form in table)])
+    first = {form: next(t for t in table[form] if t != form) for form in forms}
+    return {form: hard_taiwan(form) or taiwan.get(t, t) for form, t in first.items()}
+
+
+@cache
+def outside_big5() -> Sequence[str]:
+    """Characters that OpenCC's own list of their Traditional forms leaves out and that Big5 does
+    not hold: Simplified without a doubt."""
+    return [form for form in changed() if not big5(form)]
+
+
+@cache
+def changed() -> Sequence[str]:
+    """Characters that OpenCC always changes. Those that Big5 holds are in ``rules/hard.toml``."""
+    return [form for form, targets in opencc("STCharacters").items() if form not in targets]
+
+
+def hard_taiwan(form: str) -> str:
+    return hard()[form].taiwan if form in hard() else ""
 
 
 @cache
