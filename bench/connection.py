@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import httpx
 
+from bench import stamps
 from bench.exchange import Exchange
 from bench.framing import Answer, Malformed
 from bench.tls import Tls
@@ -18,8 +19,6 @@ Clock = Callable[[], float]
 READ = 65536
 HASTY = 0.5
 """A server that closes this soon after an answer, unannounced, keeps no connection alive."""
-_CONTROL = socket.CMSG_SPACE(16)
-_TIMESTAMPNS = 35  # SO_TIMESTAMPNS of Linux, which Python does not name
 
 
 class NotHttp(httpx.RemoteProtocolError):
@@ -47,7 +46,7 @@ class Connection:
         self._stall = 0.0
         self._timer: asyncio.TimerHandle | None = None
         if clock is time.perf_counter:
-            _stamp_arrivals(sock)
+            stamps.ask_for(sock)
         self._loop.add_reader(sock, self._readable)
 
     async def ask(self, data: bytes, seen: Exchange, stall: float) -> None:
@@ -56,7 +55,7 @@ class Connection:
         self._done = self._loop.create_future()
         seen.answer, seen.reads = self._answer, []
         self._timer = self._loop.call_later(stall, self._check_stall)
-        seen.shift = time.time_ns() - time.perf_counter_ns()
+        seen.shift = stamps.shift()
         seen.sent = self._clock()
         self._send(memoryview(self._tls.encrypt(data) if self._tls else data))
         try:
@@ -104,7 +103,7 @@ class Connection:
 
     def _readable(self) -> None:
         try:
-            data, control, _, _ = self._sock.recvmsg(READ, _CONTROL)
+            data, control, _, _ = self._sock.recvmsg(READ, stamps.CONTROL)
         except BlockingIOError:
             return
         except OSError as fault:
@@ -151,11 +150,3 @@ class Connection:
             self._done.set_result(None)
         else:
             self._done.set_exception(fault)
-
-
-def _stamp_arrivals(sock: socket.socket) -> None:
-    """Have the kernel say when bytes came, where it can."""
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, _TIMESTAMPNS, 1)
-    except OSError:
-        return

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 import httpx
 
+from bench import stamps
 from bench.framing import Answer
-
-_TIMESPEC = struct.Struct("@qq")
 
 
 class Exchange:
@@ -66,10 +64,9 @@ class Exchange:
         self._look = 2 * len(self.reads)
         return b"".join(data for _, data, _ in self.reads).count(b"data:") > self.limit
 
-    def _arrival(self, read: float, control: Any) -> float:
+    def _arrival(self, read: float, control: Sequence[Any]) -> float:
         """The kernel's stamp where there is one and it can be, else the time of reading."""
-        if not control or self.shift is None or self.sent is None:
+        stamp = None if self.shift is None else stamps.seconds(control, self.shift)
+        if stamp is None or self.sent is None:
             return read
-        seconds, nanoseconds = _TIMESPEC.unpack(control[0][2])
-        stamp: float = (seconds * 1_000_000_000 + nanoseconds - self.shift) / 1e9
         return stamp if self.sent <= stamp <= read else read

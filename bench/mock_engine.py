@@ -13,43 +13,41 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import ssl
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 
 import msgspec
 
 from bench.mock_behaviour import Behaviour
+from bench.mock_socket import listen
 from bench.mock_state import Engine
 from bench.mock_stream import Stream
 
 
-async def serve(how: Behaviour, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
-    """Serve until cancelled. The port is printed when connections are taken, or are to be refused."""
+async def serve(how: Behaviour, host: str, port: int) -> None:
+    """Serve until cancelled. The port is printed when connections are taken, or to be refused."""
     engine = Engine(how)
-    sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind((host, port))
-    port_line = json.dumps({"port": sock.getsockname()[1]})
-    if how.refused_s:
-        print(port_line, flush=True)
-        await asyncio.sleep(how.refused_s)
-    engine.ready_at = perf_counter() + how.loading_s
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Stream(engine), sock=sock, backlog=1024, ssl=tls)
-    if not how.refused_s:
-        print(port_line, flush=True)
-    async with server:
-        await server.serve_forever()
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        print_port = partial(print, json.dumps({"port": sock.getsockname()[1]}), flush=True)
+        if how.refused_s:
+            print_port()
+            await asyncio.sleep(how.refused_s)
+        engine.ready_at = perf_counter() + how.loading_s
+        listen(sock, partial(Stream, engine))
+        if not how.refused_s:
+            print_port()
+        await asyncio.Event().wait()
 
 
-def options(argv: Sequence[str]) -> tuple[Behaviour, str, int, ssl.SSLContext | None]:
+def options(argv: Sequence[str]) -> tuple[Behaviour, str, int]:
     parser = ArgumentParser(prog="python -m bench.mock_engine", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
-    parser.add_argument("--tls", metavar="FILE", help="serve https with this certificate and key")
     for field in msgspec.structs.fields(Behaviour):
         parser.add_argument(f"--{field.name.replace('_', '-')}", default=None)
     given = vars(parser.parse_args(argv))
@@ -58,11 +56,7 @@ def options(argv: Sequence[str]) -> tuple[Behaviour, str, int, ssl.SSLContext | 
         for field in msgspec.structs.fields(Behaviour)
         if given[field.name] is not None
     }
-    tls = None
-    if given["tls"]:
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(given["tls"])
-    return msgspec.convert(changes, Behaviour, strict=False), given["host"], given["port"], tls
+    return msgspec.convert(changes, Behaviour, strict=False), given["host"], given["port"]
 
 
 def main(argv: Sequence[str]) -> int:

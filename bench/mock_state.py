@@ -11,17 +11,19 @@ from typing import Any
 import msgspec
 
 from bench.mock_behaviour import Behaviour
+from bench.mock_script import error_object
 
 _TOKEN = re.compile(r"[A-Za-z0-9_]+|[^\sA-Za-z0-9_]")
-_READ = 1 << 16
 
 
 class Record(msgspec.Struct):
     """What really happened to one request."""
 
     id: str
+    arrived: float
+    """The last of the request came to this machine."""
     received: float
-    """The whole request was here."""
+    """The server had read it whole."""
     started: float | None = None
     """Work began: its slot was free."""
     sent: list[float] = msgspec.field(default_factory=list)
@@ -40,10 +42,16 @@ class Engine:
         self.waiting: deque[Callable[[], None]] = deque()
         self.seen: dict[str, int] = {}
         self.vocabulary: dict[str, int] = {}
-        self.buffer = bytearray(_READ)
         self.open = self.peak = self.working = self.answered = self.unready = 0
         self.requests = 0
         """Since a reset."""
+
+    def unready_yet(self, how: Behaviour) -> dict[str, Any] | None:
+        """HTTP 503 for the first requests although the health page is good."""
+        if self.unready >= how.unready:
+            return None
+        self.unready += 1
+        return error_object(503, "Loading model", "unavailable_error")
 
     def enter(self, start: Callable[[], None]) -> None:
         """Begin now, or when a slot is free."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 
-from bench.mock_behaviour import Behaviour
+from bench.mock_request import behaviour, field, json_object, output_tokens, prompt_of, refusal_of
 from bench.mock_script import Asked, Step, error_object, script, whole
+from bench.mock_socket import Peer
 from bench.mock_state import Engine, Record
 
 TEMPLATE_TOKENS = 8
@@ -25,13 +24,14 @@ _HEADS = {
 }
 
 
-class Stream(asyncio.BufferedProtocol):
+class Stream:
     """One connection: reads a request, plays its script, reads the next."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, peer: Peer) -> None:
+        self._engine, self._peer = engine, peer
+        peer.on_data, peer.on_gone = self._read, self._gone
         self._held = b""
-        self._transport: asyncio.Transport
+        self._arrived = 0.0
         self._record: Record | None = None
         self._steps: Sequence[Step] = ()
         self._how = engine.how
@@ -41,22 +41,14 @@ class Stream(asyncio.BufferedProtocol):
         self._working = False
         self._head = b""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        sock = transport.get_extra_info("socket")
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def get_buffer(self, sizehint: int) -> bytearray:
-        return self._engine.buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self._held += memoryview(self._engine.buffer)[:nbytes]
+    def _read(self, data: bytes, arrival: float) -> None:
+        self._held += data
+        self._arrived = arrival
         head, found, body = self._held.partition(b"\r\n\r\n")
         if not found:
             return
         lines = head.decode("latin-1").split("\r\n")
-        fields = dict(_field(line) for line in lines[1:])
+        fields = dict(field(line) for line in lines[1:])
         length = int(fields.get("content-length", 0))
         if len(body) < length:
             return
@@ -64,7 +56,7 @@ class Stream(asyncio.BufferedProtocol):
         method, path, _ = lines[0].split(" ")
         self._route(method, path.partition("?")[0], fields, body[:length])
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def _gone(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._end_work()
@@ -93,8 +85,8 @@ class Stream(asyncio.BufferedProtocol):
         self._json(200, page)
 
     def _tokenize(self, body: bytes) -> None:
-        asked = _object(body) or {}
-        text = asked.get("content") or asked.get("prompt") or _prompt(asked)
+        asked = json_object(body) or {}
+        text = asked.get("content") or asked.get("prompt") or prompt_of(asked)
         tokens = self._engine.tokens(str(text))
         extra = TEMPLATE_TOKENS if "messages" in asked else 0
         tokens += [0] * extra
@@ -104,16 +96,16 @@ class Stream(asyncio.BufferedProtocol):
     def _complete(self, body: bytes, name: str, *, chat: bool) -> None:
         received = perf_counter()
         engine = self._engine
-        asked = _object(body)
+        asked = json_object(body)
         if asked is None:
             return self._json(400, error_object(400, "the body is no JSON object"))
         try:
-            how = self._how = _behaviour(engine.how, asked)
+            how = self._how = behaviour(engine.how, asked)
         except msgspec.ValidationError as fault:
             return self._json(400, error_object(400, f"mock: {fault}"))
-        prompt = _prompt(asked)
+        prompt = prompt_of(asked)
         prompt_tokens = len(engine.tokens(prompt)) + (TEMPLATE_TOKENS if chat else 0)
-        refusal = self._refusal(how, asked, prompt_tokens)
+        refusal = engine.unready_yet(how) or refusal_of(how, asked, prompt_tokens)
         if refusal is not None:
             return self._json(refusal["error"]["code"], refusal)
         if how.die_after is not None and engine.answered >= how.die_after:
@@ -121,7 +113,7 @@ class Stream(asyncio.BufferedProtocol):
         cached = engine.seen.get(prompt[:64], 0)
         engine.seen[prompt[:64]] = prompt_tokens
         wanted = Asked(
-            tokens=_output_tokens(how, asked),
+            tokens=output_tokens(how, asked),
             prompt_tokens=prompt_tokens,
             cached=cached if how.cached_ms is not None else 0,
             ids=bool(asked.get("return_token_ids")),
@@ -133,41 +125,17 @@ class Stream(asyncio.BufferedProtocol):
         self._steps = script(how, wanted)
         wait = how.slow_first_ms / 1000 if engine.requests < how.slow_first else 0.0
         engine.requests += 1
-        self._record = Record(name, received)
+        self._record = Record(name, self._arrived, received)
         engine.records.append(self._record)
         engine.open += 1
         engine.peak = max(engine.peak, engine.open)
         engine.enter(lambda: self._start(received, wait))
 
-    def _refusal(
-        self, how: Behaviour, asked: dict[str, Any], prompt_tokens: int
-    ) -> dict[str, Any] | None:
-        refused = next((key for key in _names(how.refuses) if key in asked), None)
-        if refused is not None:
-            message = f"Unsupported parameter: '{refused}' is not supported by this server."
-            fault = error_object(400, message)
-            fault["error"] |= {"param": refused}
-            return fault
-        if how.status != 200:
-            return error_object(how.status, "the mock was told to answer so")
-        if self._engine.unready < how.unready:
-            self._engine.unready += 1
-            return error_object(503, "Loading model", "unavailable_error")
-        if how.context and prompt_tokens > how.context:
-            message = (
-                f"request ({prompt_tokens} tokens) exceeds the available context size "
-                f"({how.context} tokens), try increasing it"
-            )
-            fault = error_object(400, message, "exceed_context_size_error")
-            fault["error"] |= {"n_prompt_tokens": prompt_tokens, "n_ctx": how.context}
-            return fault
-        return None
-
     # The stream
 
     def _start(self, received: float, wait: float) -> None:
         """Play the script from when the request was here, or from when its slot was free."""
-        if self._record is None or self._transport.is_closing():
+        if self._record is None or self._peer.gone:
             self._engine.leave()
             return
         self._working = True
@@ -194,14 +162,14 @@ class Stream(asyncio.BufferedProtocol):
             if step.tokens:
                 record.sent.append(now)
                 record.tokens.append(step.tokens)
-            self._transport.write(self._head + step.data)
+            self._peer.write(self._head + step.data)
             self._head = b""
         record.ended = perf_counter()
         self._engine.answered += 1
         how = self._how
         self._end_work()
         if how.closes or how.framing == "close" or how.ending == "abort":
-            self._transport.close()
+            self._peer.close()
 
     def _end_work(self) -> None:
         if self._record is None:
@@ -219,43 +187,4 @@ class Stream(asyncio.BufferedProtocol):
 
     def _answer(self, status: int, body: bytes, kind: str) -> None:
         head = f"HTTP/1.1 {status} Mock\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}"
-        self._transport.write(f"{head}\r\n\r\n".encode() + body)
-
-
-def _field(line: str) -> tuple[str, str]:
-    name, _, value = line.partition(":")
-    return name.strip().lower(), value.strip()
-
-
-def _names(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
-
-
-def _object(body: bytes) -> dict[str, Any] | None:
-    try:
-        asked = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        return None
-    return asked if isinstance(asked, dict) else None
-
-
-def _behaviour(how: Behaviour, asked: dict[str, Any]) -> Behaviour:
-    """The behaviour for one request. Raises msgspec.ValidationError for an unknown switch."""
-    changes = dict(parse_qsl(str(asked.get("model", "")).partition("?")[2]))
-    changes |= asked.get("mock") or {}
-    if not changes:
-        return how
-    return msgspec.convert({**msgspec.to_builtins(how), **changes}, Behaviour, strict=False)
-
-
-def _prompt(asked: dict[str, Any]) -> str:
-    if "messages" in asked:
-        return "\n".join(str(message.get("content", "")) for message in asked["messages"])
-    return str(asked.get("prompt", ""))
-
-
-def _output_tokens(how: Behaviour, asked: dict[str, Any]) -> int:
-    keys = [key for key in ("max_tokens", "max_completion_tokens") if key in asked]
-    limits = [int(asked[key]) for key in keys if key not in _names(how.ignores)]
-    wanted = [count for count in (how.tokens, how.early_eos, *limits) if count is not None]
-    return min(wanted, default=16)
+        self._peer.write(f"{head}\r\n\r\n".encode() + body)

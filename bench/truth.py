@@ -2,9 +2,10 @@
 
 ``python -m bench truth --levels 1,8,32,128 --json`` starts a server of known timing, and against it
 our meter and a plain client in turn, each in a process of its own, several rounds. Truth is the
-server's log: TTFT from the whole request received to the first chunk sent, and the times of all
-chunks. A round's figure is compared with the plain client's of the same round, and the median of
-the rounds counts, so that a noisy machine does not decide. Exit code 1: a goal was missed.
+server's log: TTFT from the arrival of the whole request at the server's machine (its kernel's
+stamp: the server may read it later) to the first chunk sent, and the times of all chunks. A round's
+figure is compared with the plain client's of the same round, and the median of the rounds counts,
+so that a noisy machine does not decide. Exit code 1: a goal was missed.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ def cost(told: Mapping[str, Any], truth: Mapping[str, Any], spawned: float) -> C
     for name, arrivals in told["times"]:
         record = truth[name]
         sent = record["sent"]
-        ttft.append(abs(arrivals[0] - (sent[0] - record["received"])))
+        ttft.append(abs(arrivals[0] - (sent[0] - record["arrived"])))
         tpot.append(_tpot(arrivals) - _tpot(sent))
         gaps += [after - before for before, after in pairwise(arrivals)]
         true_gaps += [after - before for before, after in pairwise(sent)]
@@ -177,7 +178,7 @@ def cost(told: Mapping[str, Any], truth: Mapping[str, Any], spawned: float) -> C
         tpot_error_ms=1000 * abs(median(tpot)),
         cpu_s=told["cpu_s"],
         memory_mb=told["memory_mb"],
-        startup_s=min(record["received"] for record in truth.values()) - spawned,
+        startup_s=min(record["arrived"] for record in truth.values()) - spawned,
     )
 
 

@@ -520,7 +520,7 @@ def test_the_truth_server_and_the_level_agree(url: str) -> None:
     for got in run.samples:
         record = records[got.id]
         assert got.first_token is not None
-        errors.append(got.first_token - (record["sent"][0] - record["received"]))
+        errors.append(got.first_token - (record["sent"][0] - record["arrived"]))
         true = [after - before for before, after in pairwise(record["sent"])]
         assert list(got.gaps) == pytest.approx(true, abs=0.05)
     assert 0 <= median(errors) < 0.05

@@ -79,7 +79,13 @@ def test_it_streams_what_its_log_says(client: httpx.Client) -> None:
     chunks = [line for line in answer.text.splitlines() if '"content":" ' in line]
     (record,) = client.get("/truth/stats").json()["requests"]
     assert len(chunks) == len(record["sent"]) == sum(record["tokens"]) == 5
-    assert record["received"] <= record["sent"][0] <= record["sent"][-1] <= record["ended"]
+    assert (
+        record["arrived"]
+        <= record["received"]
+        <= record["sent"][0]
+        <= record["sent"][-1]
+        <= record["ended"]
+    )
     assert all(after >= before for before, after in pairwise(record["sent"]))
 
 

@@ -21,7 +21,7 @@ GOOD = Cost(
 
 
 def test_errors_are_the_clients_times_minus_the_servers() -> None:
-    truth = {"r0": {"received": 10.0, "sent": [10.2, 10.22, 10.24]}}
+    truth = {"r0": {"arrived": 10.0, "sent": [10.2, 10.22, 10.24]}}
     told = {"times": [["r0", [0.203, 0.223, 0.253]]], "cpu_s": 1.5, "memory_mb": 60}
     got = cost(told, truth, spawned=9.5)
     assert got.ttft_error_p50_ms == pytest.approx(3)
@@ -31,7 +31,7 @@ def test_errors_are_the_clients_times_minus_the_servers() -> None:
 
 
 def test_a_ttft_that_is_too_early_is_an_error_too() -> None:
-    truth = {"r0": {"received": 10.0, "sent": [10.2, 10.22]}}
+    truth = {"r0": {"arrived": 10.0, "sent": [10.2, 10.22]}}
     told = {"times": [["r0", [0.1, 0.12]]], "cpu_s": 1, "memory_mb": 1}
     assert cost(told, truth, spawned=9.5).ttft_error_p50_ms == pytest.approx(100)
 
