@@ -13,13 +13,14 @@ import altair as alt
 from bench import marks
 from bench.figure import Figure, figure
 from bench.marks import MUTED, Row
-from bench.results import COLOURS, Point, Result, bars, points, waits
+from bench.results import Point, Result, bars, points, waits
 from bench.sample import Sample
 from bench.text import Words
 
 READING = 10.0
 """Tokens a second at which most people read; docs/measuring.md says where it comes from."""
 LEGEND = alt.Legend(orient="top", direction="vertical", labelLimit=420)
+FAILED = "#cf3f4a"
 PATIENCE = 4.0
 """Seconds that a person waits for an answer's first word."""
 
@@ -75,7 +76,10 @@ def prompt_set(results: Sequence[Result], kind: str, t: Words) -> Figure | None:
         tooltip=marks.tooltip("result", "test", "value", "n"),
     )
     value = alt.X("value:Q", title=t("charts.tokens_per_second"))
-    bar = base.mark_bar(cornerRadiusEnd=3).encode(x=value, color=marks.colours(results))
+    shade = marks.shades(results)
+    bar = base.mark_bar(cornerRadiusEnd=3).encode(
+        x=value, color=marks.colours(results), opacity=shade
+    )
     error = base.mark_rule(strokeWidth=2, color=MUTED).encode(x="low:Q", x2="high:Q")
     label = base.mark_text(align="left", dx=6, color=MUTED).encode(
         x=alt.X("high:Q"), text=alt.Text("value:Q", format=",.1f")
@@ -106,7 +110,7 @@ def requests(samples: Sequence[Sample], result: Result, t: Words) -> Figure | No
     if not rows:
         return None
     names = [t(f"charts.phase.{phase}") for phase in ("waiting", "writing", "failed")]
-    scale = alt.Scale(domain=names, range=[MUTED, result.colour, COLOURS[6]])
+    scale = alt.Scale(domain=names, range=[MUTED, result.colour, FAILED])
     chart = (
         marks.drawn(rows)
         .mark_bar(cornerRadius=2)
@@ -147,12 +151,12 @@ def spread(samples: Mapping[int, Sequence[Sample]], result: Result, t: Words) ->
 
 
 def loading(results: Sequence[Result], t: Words) -> Figure | None:
-    """How long each engine took to start, by stage (``facts["load"]``: stage → seconds)."""
+    """How long each engine took to start, by stage (``facts["stages"]``: stage → seconds)."""
     rows = tuple(
         {"result": result.label, "stage": _stage(stage, t), "order": order, "value": seconds}
         for result in results
         if result.run
-        for order, (stage, seconds) in enumerate((result.run.facts.get("load") or {}).items())
+        for order, (stage, seconds) in enumerate((result.run.facts.get("stages") or {}).items())
         if isinstance(seconds, int | float)
     )
     if not rows:

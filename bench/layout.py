@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 
 from bench.chinese import Finding, Severity
 
-SPECIAL = re.compile(r"([!-/:-@\[-`{-~])")
-"""Every ASCII character that may mean something in Markdown."""
-
-
+SIGNS = re.compile(r"([\\`*_\[\]{}<>#$~:|!&^@=])")
+"""What may mean something in Markdown wherever it stands."""
+STARTS = re.compile(r"^([ \t]*)(?:(\d*)([-+.)]))?", re.MULTILINE)
+"""What means something at the start of a line: indentation, a list."""
 GROUNDS: Mapping[Severity, str] = {
     "error": "red-background",
     "warning": "orange-background",
@@ -21,8 +21,14 @@ GROUNDS: Mapping[Severity, str] = {
 
 def plain(text: str) -> str:
     """Text for a place that reads Markdown, where it must look as it is: no HTML, formula, link,
-    colour or icon. Line breaks stay."""
-    return SPECIAL.sub(r"\\\1", text).replace("\n", "  \n")
+    list, colour or icon. Line breaks and indentation stay."""
+    text = STARTS.sub(_start, SIGNS.sub(r"\\\1", text))
+    return text.replace("\n", "  \n")
+
+
+def _start(line: re.Match[str]) -> str:
+    space = "\N{NO-BREAK SPACE}" * len(line[1])
+    return f"{space}{line[2] or ''}\\{line[3]}" if line[3] else space
 
 
 def wrapped(text: str, columns: int) -> list[str]:
@@ -47,13 +53,21 @@ def width(text: str) -> int:
 def marked(text: str, findings: Iterable[Finding]) -> str:
     """Markdown of a text as it is, with the stretches that were found on a coloured ground.
 
-    Where findings overlap, the one that begins first is marked.
+    Where findings overlap, the one that begins first is marked; neighbours of the same ground are
+    one stretch, so that a word stays a word.
     """
-    parts, end = [], 0
+    stretches: list[tuple[int, int, str]] = []
     for one in findings:
-        if one.start < end or one.end <= one.start:
+        last = stretches[-1] if stretches else (0, 0, "")
+        start, ground = max(one.start, last[1]), GROUNDS[one.severity]
+        if one.end <= start:
             continue
-        ground = GROUNDS[one.severity]
-        parts += [plain(text[end : one.start]), f":{ground}[{plain(text[one.start : one.end])}]"]
-        end = one.end
+        if last[1:] == (start, ground):
+            stretches[-1] = (last[0], one.end, ground)
+        else:
+            stretches.append((start, one.end, ground))
+    parts, end = [], 0
+    for start, stop, ground in stretches:
+        parts += [plain(text[end:start]), f":{ground}[{plain(text[start:stop])}]"]
+        end = stop
     return "".join([*parts, plain(text[end:])])

@@ -26,7 +26,7 @@ def now(run: Run, events: Sequence[Event], progress: Progress | None, before: in
         return Now(sentence=t("live.cancelling"), share=None)
     match run.state:
         case "queued":
-            key = "live.queued_next" if before == 0 else "live.queued"
+            key = {0: "live.queued_next", 1: "live.queued_one"}.get(before, "live.queued")
             return Now(sentence=t(key, n=before), share=None)
         case "loading":
             return _loading(_latest(events, "stage"), t)

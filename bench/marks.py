@@ -83,6 +83,14 @@ def colours(results: Sequence[Result]) -> alt.Color:
     return alt.Color("result:N", title=None, scale=scale, legend=legend(results))
 
 
+def shades(results: Sequence[Result]) -> alt.Opacity:
+    """Full, then paler, for results whose model and so whose colour is the same."""
+    seen = [result.colour for result in results]
+    pale = [max(1 - 0.4 * seen[:place].count(one), 0.25) for place, one in enumerate(seen)]
+    scale = by_result(results, pale)
+    return alt.Opacity("result:N", title=None, scale=scale, legend=legend(results))
+
+
 def by_result(results: Sequence[Result], values: Sequence[Any]) -> alt.Scale:
     """The first value for the first result, and so on."""
     chosen = [values[place % len(values)] for place in range(len(results))]

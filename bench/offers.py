@@ -15,7 +15,7 @@ from bench.steps import steps
 from bench.store import Run
 from bench.text import Words
 from bench.views import duration, took
-from engines import docker
+from engines import docker_run
 from engines.launches import launch_for
 
 ENDPOINT = "endpoint"
@@ -128,7 +128,7 @@ def happens(plan: Plan, t: Words) -> list[str]:
 def command(plan: Plan) -> str:
     """The launch as a person would type it."""
     launch = launch_for(plan.recipe)
-    return docker.command(launch) if launch.image else shlex.join(launch.argv)
+    return docker_run.command(launch) if launch.image else shlex.join(launch.argv)
 
 
 def how_long(plan: Plan, runs: Sequence[Run], t: Words) -> str:

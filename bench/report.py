@@ -73,7 +73,9 @@ def _spec(figure: Figure, caption: Sequence[str], theme: Theme) -> dict[str, Any
         offset=16,
         color=ink,
     )
-    whole = alt.vconcat(inner, title=foot, background=ground, padding=24)
+    whole = alt.vconcat(inner, title=foot, background=ground, padding=24).resolve_legend(
+        color="independent", shape="independent", strokeDash="independent", opacity="independent"
+    )
     axis = {"labelColor": ink, "titleColor": ink, "gridColor": grid, "domainColor": grid}
     sizes = {"labelFontSize": 13, "titleFontSize": 13, "tickColor": grid}
     whole = whole.configure(

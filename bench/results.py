@@ -16,14 +16,14 @@ if TYPE_CHECKING:  # values only: what draws a chart needs no database
     from bench.store import Answer, Run
 
 COLOURS = (
-    "#2878b8",
-    "#c8600a",
-    "#178a6c",
-    "#b0559b",
-    "#8c7a12",
-    "#6d64c8",
-    "#c4454f",
-    "#6b7c85",
+    "#205ff3",
+    "#df750c",
+    "#267354",
+    "#c56ecf",
+    "#736b26",
+    "#7e4fc4",
+    "#177782",
+    "#1da561",
 )
 """Apart for colour-blind eyes and readable on light and dark ground; a test holds them to both."""
 
@@ -121,14 +121,22 @@ def of_published(published: Published, catalogue: Catalogue, t: Words) -> Result
 
 
 def told_apart(results: Sequence[Result]) -> list[Result]:
-    """Give each result that reads like another one its id in addition."""
+    """Labels as short as they can be: only the model where all ran on the same engine; with the id
+    in addition where two would read alike."""
+    runs = all(result.run for result in results)
+    if runs and len(results) > 1 and len({result.engine for result in results}) == 1:
+        results = [_named(result, result.model_name) for result in results]
     labels = [result.label for result in results]
     return [
-        msgspec.structs.replace(result, label=f"{result.label} ({result.id})")
+        _named(result, f"{result.label} ({result.id})")
         if labels.count(result.label) > 1
         else result
         for result in results
     ]
+
+
+def _named(result: Result, label: str) -> Result:
+    return msgspec.structs.replace(result, label=label)
 
 
 def colour(model: str, catalogue: Catalogue) -> str:

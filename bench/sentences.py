@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench import measured, verdict
+import msgspec
+
+from bench import health, measured, verdict
+from bench.health import HealthStamp
 from bench.measured import Measured
 from bench.results import Result
+from bench.store import Run
 from bench.text import Words
 
 
-def headline(result: Result, t: Words) -> str:
-    """One result in a sentence; empty while nothing was measured."""
+def headline(result: Result, t: Words, *, short: bool = False) -> str:
+    """One result in a sentence; empty while it goes on or nothing was measured. ``short`` leaves
+    out what is true of every demo model."""
     one = _measured(result)
-    if not (one.levels or one.figures):
+    if (result.run and result.run.live) or not (one.levels or one.figures):
         return ""
-    return verdict.headline(verdict.spot_of(one), t, demo=result.demo)
+    return verdict.headline(verdict.spot_of(one), t, demo=result.demo and not short)
 
 
 def outcome(result: Result, t: Words) -> str:
     """How a run ended, in a sentence: its fault, or what it found."""
     if result.run and result.run.fault:
         return t.fault(result.run.fault)
-    return headline(result, t)
+    return headline(result, t, short=True)
 
 
 def reasons(result: Result, t: Words) -> list[str]:
@@ -43,16 +48,26 @@ def _measured(result: Result) -> Measured:
     if result.published:
         return measured.of_published(result.label, result.published)
     assert result.run
-    return measured.of_plan(result.label, result.run.plan, result.levels)
+    state = health.health(_stamp(result.run))
+    return measured.of_plan(result.label, result.run.plan, result.levels, state)
+
+
+def _stamp(run: Run) -> HealthStamp | None:
+    try:
+        return msgspec.convert(run.facts.get("health"), HealthStamp | None)
+    except msgspec.ValidationError:
+        return None  # another version's
 
 
 def warnings(result: Result, t: Words) -> list[str]:
-    """What a reader must know of a result's levels, each said once."""
+    """What a reader must know of the machine and of the levels, each said once."""
+    stamp = _stamp(result.run) if result.run else None
+    said = list(health.sentences(stamp, t)) if stamp else []
     flags: dict[str, list[str]] = {}
     for level in result.levels:
         for flag in level.flags:
             flags.setdefault(flag, []).append(level.name)
-    return [
+    return said + [
         t(f"flags.{flag}", levels=t("charts.list_separator").join(names))
         for flag, names in flags.items()
         if f"flags.{flag}" in t

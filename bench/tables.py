@@ -131,7 +131,7 @@ def settings(run: Run, t: Words) -> list[dict[str, str]]:
         "artifact": run.artifact,
         "context": facts.get("context") or plan.recipe.context or None,
         "slots": facts.get("slots") or plan.recipe.slots or None,
-        "tokenizer": facts.get("tokenizer"),
+        "tokenizer": _tokenizer(facts.get("tokenizer"), t),
         "workload": run.workload,
         "seed": plan.seed,
         "source": plan.recipe.source or None,
@@ -141,6 +141,11 @@ def settings(run: Run, t: Words) -> list[dict[str, str]]:
         for name, value in known.items()
         if value is not None
     ]
+
+
+def _tokenizer(kind: Any, t: Words) -> Any:
+    key = f"run.tokenizer.{kind}"
+    return t(key) if key in t else kind
 
 
 def escaped(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

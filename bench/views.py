@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from bench import definitions
 from bench.figure import Figure
 from bench.results import Result, answers_by_prompt, bars, points
 from bench.sample import Sample
@@ -162,9 +163,9 @@ def _provenance(result: Result, t: Words, timezone: str | None) -> str:
 
 
 def definition(metric: str, t: Words) -> str:
-    """A metric's definition in a sentence."""
-    key = f"definitions.{metric}"
-    return t(key) if key in t else ""
+    """A metric's name and its definition in a sentence."""
+    name, sentence = definitions.name(metric, t), definitions.sentence(metric, t)
+    return f"{name}{t('charts.colon')}{sentence}"
 
 
 def sweeps(levels: Sequence[LevelSummary]) -> list[tuple[int, LevelSummary]]:

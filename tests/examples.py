@@ -213,12 +213,10 @@ def launched(db: Database, run: str, seconds: float) -> None:
             "command": f"llama-server --model /models/{run}.gguf --parallel 4 --ctx-size 4096",
             "engine_version": "b7240",
             "load_seconds": seconds,
-            "load": {"process": 0.4, "weights": seconds - 1, "warmup": 0.6},
+            "stages": {"starting": 0.4, "weights": seconds - 1, "server": 0.6},
             "slots": 4,
             "context": 1024,
-            "tokenizer": "server",
-            "warnings": [],
-            "health": {},
+            "tokenizer": "engine",
         },
     )
     store.enter(db, run, "warming")

@@ -104,7 +104,7 @@ def test_the_list_of_runs_shows_live_ones_first_with_their_state(
     at = visit("runs.py", language)
     assert [one.value for one in at.subheader] == [t("runs.now"), t("runs.before")]
     assert t("live.people", people=4) in progress(at)
-    assert t("live.queued", n=1) in progress(at)
+    assert t("live.queued_one") in progress(at)
 
 
 def test_two_ticked_runs_are_compared(ids: dict[str, str]) -> None:
@@ -223,7 +223,7 @@ def test_starting_queues_one_run_however_often_it_is_clicked(var: Path) -> None:
 
 def test_a_second_person_is_told_that_the_run_waits(ids: dict[str, str], var: Path) -> None:
     assert words("en")("launch.busy") in text(visit("launch.py"))
-    assert "1 runs come before it" in progress(visit("run.py", run=ids["queued"]))
+    assert "One run comes before it" in progress(visit("run.py", run=ids["queued"]))
 
 
 def test_a_model_that_is_not_here_says_what_is_missing(var: Path) -> None:

@@ -15,6 +15,7 @@ def side_by_side(
     results: Sequence[Result], t: Words, language: str | None = None, judged: bool = False
 ) -> None:
     """Answers beside each other, one block a question."""
+    results = [result for result in results if result.answers]
     for answered in views.answered(results, language):
         with st.container(border=True):
             st.markdown(f"**{plain(answered.question)}**")
@@ -48,9 +49,12 @@ def findings(found: Answer, t: Words) -> None:
     """An answer with what is not Taiwan's marked, and why."""
     marks = chinese.check(found.sample.text, finish=found.sample.finish)
     st.markdown(marked(found.sample.text, marks))
-    if not marks:
+    counted = [mark for mark in marks if mark.severity != "hint"]
+    if not counted:
         st.badge(t("zh.clean"), color="green", icon=":material/check:")
+    if not marks:
         return
-    with st.expander(t("zh.found", n=len(marks)), icon=":material/flag:", type="compact"):
+    label = t("zh.found", n=len(counted)) if counted else t("zh.hints")
+    with st.expander(label, icon=":material/flag:", type="compact"):
         for why in dict.fromkeys(chinese.explanation(mark, t) for mark in marks):
             st.caption(plain(why))

@@ -54,7 +54,7 @@ def _files(drawn: Figure, t: Words) -> None:
 def table(results: Sequence[Result], t: Words) -> None:
     """All numbers for reading, and as files."""
     rows = tables.overview(results, t)
-    st.dataframe(rows, hide_index=True, alt=t("compare.table"), placeholder="–")
+    st.dataframe(rows, height="content", hide_index=True, alt=t("compare.table"), placeholder="–")
     with st.container(horizontal=True):
         values = tables.measurements(results, t)
         _file(t("export.csv"), partial(report.table_csv, values), "results.csv", "text/csv")

@@ -17,7 +17,7 @@ from pages.elements import figures
 def line(run: Run, t: Words, said: str = "") -> None:
     """A run in a list: its name as a link, its state, and what it was."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.page_link("run.py", label=plain(run.title), query_params={"run": run.id})
+        st.page_link("run.py", label=f"**{plain(run.title)}**", query_params={"run": run.id})
         state(run, t)
     st.caption(plain(views.subtitle(run, t, st.context.timezone)))
     if said:
@@ -65,6 +65,8 @@ def ending(run: Run, t: Words) -> None:
         st.error(plain(t.fault(run.fault)), icon=":material/error:")
     elif run.state in ("cancelled", "interrupted"):
         st.warning(t(f"run.stopped.{run.state}"), icon=":material/info:")
+    if run.state in ("failed", "cancelled", "interrupted"):
+        st.page_link("launch.py", label=t("run.again"), icon=":material/replay:")
 
 
 def numbers(result: Result, t: Words) -> None:

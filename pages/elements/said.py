@@ -24,7 +24,7 @@ def headline(result: Result, t: Words) -> None:
 def verdict(results: Sequence[Result], t: Words) -> None:
     """Results against each other: a sentence a question."""
     for sentence in sentences.compared(results, t):
-        st.markdown(f"#### {plain(sentence)}")
+        st.markdown(f"#### {plain(sentence)}", anchors=False)
 
 
 def sources(results: Sequence[Result], t: Words) -> None:

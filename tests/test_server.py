@@ -1,0 +1,88 @@
+"""The real server: a deep link as its very first request, JSON for scripts, health."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bench import store
+from tests import examples
+from tests.serving import serving
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    var = tmp_path_factory.mktemp("server")
+    with store.opened(var / "bench.db") as db:
+        ids = [
+            examples.done(db, "smollm2-135m", "SmolLM2 135M", 120, examples.POOR),
+            examples.done(db, "gemma3-270m", "Gemma 3 270M", 55, examples.GOOD),
+        ]
+    return var, ids
+
+
+@pytest.fixture(scope="module")
+def server(runs: tuple[Path, list[str]]) -> Iterator[str]:
+    with serving(runs[0], "--server.enableAgentApi=true") as address:
+        yield address
+
+
+def interact(server: str, **asked: Any) -> dict[str, Any]:
+    answer = httpx.post(f"{server}/_stcore/agent/interact", json=asked, timeout=60)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_a_deep_link_as_first_request_of_a_fresh_server_goes_through_the_router(
+    server: str, runs: tuple[Path, list[str]]
+) -> None:
+    page = interact(server, page="compare", query_params={"run": runs[1]})  # the first request
+    shown = json.dumps(page, ensure_ascii=False)
+    assert page["status"] == "ready", shown[:2000]
+    assert "language" in {action["key"] for action in page["actions"]}
+    assert "SmolLM2 135M" in shown and "Gemma 3 270M" in shown
+    assert {one["url_path"] for one in page["pages"]} >= {"runs", "compare", "chinese"}
+
+
+def test_the_health_check_answers(server: str) -> None:
+    assert httpx.get(f"{server}/_stcore/health").text == "ok"
+
+
+def test_every_answer_carries_the_security_headers(server: str) -> None:
+    for path in ("/", "/api/runs", "/api/runs/nope"):
+        headers = httpx.get(f"{server}{path}").headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "SAMEORIGIN"
+        assert headers["referrer-policy"] == "same-origin"
+
+
+def test_runs_are_json_without_paths_of_this_machine(
+    server: str, runs: tuple[Path, list[str]]
+) -> None:
+    listed = httpx.get(f"{server}/api/runs")
+    assert [run["id"] for run in listed.json()] == runs[1][::-1]
+    one = httpx.get(f"{server}/api/runs/{runs[1][0]}")
+    assert one.json()["levels"][-1]["name"] == "c8"
+    assert one.json()["facts"]["engine_version"] == "b7240"
+    for answer in (listed, one):
+        assert answer.headers["content-type"] == "application/json"
+        assert "/models/" not in answer.text and str(runs[0]) not in answer.text
+
+
+@pytest.mark.parametrize("id", ["nope", "x" * 10_000, "<b>"])
+def test_an_unknown_run_is_a_404_in_json(server: str, id: str) -> None:
+    answer = httpx.get(f"{server}/api/runs/{id}")
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "unknown run"}
+
+
+@pytest.mark.parametrize("path", ["..%2f..%2fetc%2fpasswd", "%00", "%2e%2e/app.py"])
+def test_a_route_leads_nowhere_else(server: str, path: str) -> None:
+    answer = httpx.get(f"{server}/api/runs/{path}")
+    assert answer.status_code in (400, 404)
+    assert "root:" not in answer.text and "st.App" not in answer.text
