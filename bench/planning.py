@@ -5,6 +5,7 @@ A page chooses catalogue entries and validated numbers; no text of a reader beco
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -209,6 +210,8 @@ def _recipe(
 ) -> Recipe:
     change = overrides or Overrides()
     flags = dict(entry.flags)
+    if engine.kind == "process":
+        flags.setdefault("threads", _threads())
     if change.memory is not None and engine.id in MEMORY_FLAGS:
         if not 0.1 <= change.memory <= 0.95:
             raise BenchError("memory_share", share=change.memory)
@@ -237,6 +240,12 @@ def _find(known: Catalogue, config: Config, entry: RecipeEntry) -> artifacts.Fou
     """The files of a recipe's artifact; None for an engine that fetches them itself."""
     artifact = catalogue.artifact(known.models[entry.model], entry.artifact)
     return None if artifact.format == "ollama" else artifacts.find(artifact, config)
+
+
+def _threads() -> int:
+    """All cores but one, which is the meter's: llama.cpp's threads wait by spinning, and one that
+    has to share its core makes all of them ten times slower."""
+    return max(1, len(os.sched_getaffinity(0)) - 1)
 
 
 def _program(config: Config) -> str | None:

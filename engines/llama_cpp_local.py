@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 
@@ -45,7 +44,8 @@ def serve(wanted: argparse.Namespace) -> None:
     params.n_ctx = wanted.ctx_size
     params.n_parallel = wanted.parallel
     params.n_gpu_layers = wanted.n_gpu_layers
-    params.cpuparams.n_threads = wanted.threads or len(os.sched_getaffinity(0))
+    if wanted.threads:
+        params.cpuparams.n_threads = wanted.threads
     params.endpoint_metrics = wanted.metrics
     params.endpoint_slots = wanted.slots
     params.use_jinja = wanted.jinja

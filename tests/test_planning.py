@@ -47,6 +47,11 @@ def test_a_demo_model_is_planned_from_its_package(known: Catalogue, config: Conf
     assert plans.decode(plans.encode(plan)) == plan
 
 
+def test_a_local_engine_leaves_a_core_to_the_meter(known: Catalogue, config: Config) -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert smollm2(known, config).recipe.flags == {"threads": max(1, cores - 1)}
+
+
 def test_gemma_is_put_together_once(known: Catalogue, config: Config) -> None:
     plan = smollm2(known, config, model="gemma3-270m")
     assert plan.artifact_bytes == 253_113_024
