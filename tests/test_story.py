@@ -93,6 +93,7 @@ def fresh(browser: Browser, url: str, locale: str) -> Page:
 def launch(page: Page, model: str, start: str) -> str:
     """Choose a model, keep what is preselected, start; the run's id."""
     page.get_by_text(model, exact=True).click()
+    expect(page.get_by_test_id("stMarkdown").filter(has_text=f"1. {model}")).to_be_visible()
     page.get_by_role("button", name=start).click()
     page.wait_for_url(re.compile(r"/run\?run="))
     return page.url.rpartition("=")[2]
