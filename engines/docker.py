@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -112,6 +113,8 @@ def start(
     """
     if port is None and host.startswith("unix://"):
         port = free_port()  # another host's Docker takes one itself
+    if launch.network == "host" and host.startswith("unix://"):
+        port = _free(launch.port)
     image = str(launch.image)
     docker_client = client(host)
     with ExitStack() as undo:
@@ -211,6 +214,18 @@ def _free_name(docker_client: Any, name: str, app: str, attempt: int) -> str:
         raise BenchError("docker_still_running", name=name)
     holder.remove(force=True)
     return name
+
+
+def _free(port: int) -> int:
+    """The port itself. On the host's network Docker starts an engine that cannot have its port."""
+    with socket.socket() as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind(("127.0.0.1", port))
+        except OSError as fault:
+            reason = f"127.0.0.1:{port}: {fault.strerror}"
+            raise BenchError("docker_port_taken", image="", reason=reason) from fault
+    return port
 
 
 def _remove(container: Any) -> None:

@@ -220,6 +220,20 @@ def test_a_port_that_is_taken_is_said_so_and_leaves_no_container(
     assert code(caught) == "docker_port_taken"
 
 
+def test_on_the_hosts_network_the_port_is_looked_at_first(config: Config, docker_host: str) -> None:
+    launch = shell("sleep 600", network="host")
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        launch = msgspec.structs.replace(launch, port=holder.getsockname()[1])
+        with pytest.raises(BenchError) as caught:
+            started(launch, config, docker_host)
+    assert code(caught) == "docker_port_taken"
+    engine = started(launch, config, docker_host)
+    assert engine.url == f"http://127.0.0.1:{launch.port}"
+    engine.stop()
+
+
 def test_a_model_folder_that_is_missing_is_named_and_not_made(
     config: Config, docker_host: str, tmp_path: Path
 ) -> None:
