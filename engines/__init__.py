@@ -43,8 +43,6 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """A program of this machine that serves the model in place of the packaged one."""
     network: Literal["bridge", "host"] = "bridge"
     """``host`` only where an engine needs it; its port is then bound to 127.0.0.1 by a flag."""
-    command: tuple[str, ...] = ()
-    """A community recipe's own command, when it brings one."""
     source: str = ""
     """Where these settings come from: a URL or a file."""
 
@@ -96,7 +94,8 @@ class Running(Protocol):
     def url(self) -> str: ...
 
     @property
-    def log_path(self) -> Path: ...
+    def log_path(self) -> Path | None:
+        """The file its output goes to; None where we have no hold of it."""
 
     def poll(self) -> Exit | None:
         """How it ended, or None while it runs."""

@@ -37,9 +37,9 @@ def launch(recipe: Recipe) -> Launch:
 
 
 def server_args(recipe: Recipe, path: str | PurePath) -> tuple[str, ...]:
-    """What llama.cpp's server needs wherever it runs."""
+    """What llama.cpp's server needs wherever it runs. Without a context it takes the model's."""
     return (
         "--model", str(path), "--alias", recipe.model,
-        "--ctx-size", str(recipe.context * recipe.slots), "--parallel", str(recipe.slots),
+        "--ctx-size", str(recipe.context * recipe.slots), "--parallel", str(max(1, recipe.slots)),
         "--metrics", "--slots", "--jinja",
     )  # fmt: skip

@@ -17,10 +17,14 @@ def launch(recipe: Recipe) -> Launch:
             *("--served-model-name", recipe.model),
             *("--host", host),
             *("--port", str(PORT)),
-            *("--context-length", str(recipe.context)),
-            *("--max-running-requests", str(recipe.slots)),
-            "--enable-metrics",
-            *flag_args(recipe.flags),
+            *flag_args(
+                {
+                    "context-length": recipe.context or False,
+                    "max-running-requests": recipe.slots or False,
+                    "enable-metrics": True,
+                    **recipe.flags,
+                }
+            ),
         ),
         port=PORT,
         served=recipe.model,

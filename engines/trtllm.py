@@ -16,9 +16,13 @@ def launch(recipe: Recipe) -> Launch:
             *("--served_model_name", recipe.model),
             *("--host", host),
             *("--port", str(PORT)),
-            *("--max_seq_len", str(recipe.context)),
-            *("--max_batch_size", str(recipe.slots)),
-            *flag_args(recipe.flags),
+            *flag_args(
+                {
+                    "max_seq_len": recipe.context or False,
+                    "max_batch_size": recipe.slots or False,
+                    **recipe.flags,
+                }
+            ),
         ),
         port=PORT,
         served=recipe.model,

@@ -34,7 +34,11 @@ def serve_args(recipe: Recipe) -> tuple[str, ...]:
         *("--served-model-name", recipe.model),
         *("--host", host),
         *("--port", str(PORT)),
-        *("--max-model-len", str(recipe.context)),
-        *("--max-num-seqs", str(recipe.slots)),
-        *flag_args(recipe.flags),
+        *flag_args(
+            {
+                "max-model-len": recipe.context or False,
+                "max-num-seqs": recipe.slots or False,
+                **recipe.flags,
+            }
+        ),
     )

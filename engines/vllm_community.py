@@ -1,7 +1,4 @@
-"""vLLM as the community builds it for the DGX Spark: NVIDIA's arguments, other caches.
-
-A community recipe brings a command of its own, which is then used as it is.
-"""
+"""vLLM as the community builds it for the DGX Spark: NVIDIA's arguments, caches of its own."""
 
 from __future__ import annotations
 
@@ -14,10 +11,5 @@ CACHES = (*vllm.CACHES, "/root/.tilelang")
 
 
 def launch(recipe: Recipe) -> Launch:
-    mounts = model_mounts(recipe) if recipe.path else ()
-    command = recipe.command or ("vllm", "serve", *vllm.serve_args(recipe))
-    return msgspec.structs.replace(
-        vllm.launch(msgspec.structs.replace(recipe, path=recipe.path or "/model")),
-        argv=command,
-        mounts=(*mounts, *caches("vllm-community", *CACHES)),
-    )
+    mounts = (*model_mounts(recipe), *caches("vllm-community", *CACHES))
+    return msgspec.structs.replace(vllm.launch(recipe), mounts=mounts)

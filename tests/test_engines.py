@@ -99,13 +99,20 @@ def test_community_vllm_with_the_flags_of_its_fork(known: Catalogue) -> None:
     assert "spark-compare-vllm-community-tilelang" in {mount.source for mount in launch.mounts}
 
 
-def test_a_community_recipe_runs_its_own_command() -> None:
-    command = ("vllm", "serve", "openai/gpt-oss-120b", "--port", "8000")
-    launch = launch_for(
-        Recipe(engine="vllm-community", model="m", image="eugr/spark-vllm", command=command)
-    )
-    assert launch.argv == command
-    assert {mount.kind for mount in launch.mounts} == {"volume"}
+def test_what_a_recipe_does_not_say_is_left_to_the_engine(known: Catalogue) -> None:
+    """A community recipe may name neither context nor slots."""
+    for engine, model, artifact in (
+        ("vllm", "gpt-oss-120b", "mxfp4"),
+        ("sglang", "gpt-oss-120b", "mxfp4"),
+        ("trtllm", "gpt-oss-120b", "mxfp4"),
+    ):
+        recipe = recipe_of(known, engine, model, artifact, "/srv/models/m")
+        launch = launch_for(msgspec.structs.replace(recipe, context=0, slots=0))
+        assert "0" not in launch.argv
+    recipe = recipe_of(known, "llama.cpp", "qwen3.8-27b", "gguf-q4", "/srv/models/m.gguf")
+    argv = launch_for(msgspec.structs.replace(recipe, context=0, slots=0)).argv
+    assert argv[argv.index("--ctx-size") + 1] == "0"  # llama.cpp's word for the model's own
+    assert argv[argv.index("--parallel") + 1] == "1"
 
 
 def test_llama_cpp_divides_its_context_among_its_slots(known: Catalogue) -> None:

@@ -1,0 +1,63 @@
+"""A plan from a community recipe: its model is looked for where the catalogue's models are."""
+
+from __future__ import annotations
+
+import secrets
+
+from bench import artifacts
+from bench.catalogue import Artifact, Catalogue
+from bench.community import Community, placed
+from bench.config import Config
+from bench.errors import BenchError
+from bench.plan import Plan
+from bench.planning import check_context
+
+
+def plan_for_community(
+    known: Catalogue,
+    config: Config,
+    community: Community,
+    *,
+    workload: str,
+    seed: int | None = None,
+    owner: str = "",
+    override_tight: bool = False,
+) -> Plan:
+    """The plan of one run with a recipe that was read and checked by `community.read`.
+
+    Raises BenchError as `planning.plan_for` does.
+    """
+    if workload not in known.workloads:
+        raise BenchError("unknown_choice", kind="workload", name=workload)
+    work = known.workloads[workload]
+    prompts = tuple(known.prompts[id] for id in work.answers)
+    found = artifacts.find(artifact_of(community), config)
+    recipe = placed(community, str(found.path), str(found.root))
+    check_context(recipe, work, prompts)
+    return Plan(
+        title=f"{community.name} · {recipe.engine}",
+        model=recipe.model,
+        model_name=community.name,
+        artifact=community.model,
+        engine=recipe.engine,
+        recipe=recipe,
+        workload=work,
+        prompts=prompts,
+        seed=secrets.randbelow(2**31) if seed is None else seed,
+        artifact_bytes=found.bytes,
+        owner=owner,
+        override_tight=override_tight,
+    )
+
+
+def artifact_of(community: Community) -> Artifact:
+    """What a recipe names, ``organisation/name`` or ``organisation/name:quantization``."""
+    repository, _, quantization = community.model.partition(":")
+    gguf = community.recipe.engine == "llama.cpp"
+    return Artifact(
+        id=community.model,
+        format="gguf" if gguf else "safetensors",
+        quantization=quantization,
+        path=f"{repository}/*{quantization}*.gguf" if gguf else repository,
+        repository=repository,
+    )
