@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import docker
@@ -86,11 +88,17 @@ def llama_url(demo_engine: StartEngine) -> str:
 
 
 @pytest.fixture(scope="session")
-def docker_host(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[str]:
+def docker_host(request: pytest.FixtureRequest) -> Iterator[str]:
     """A Docker engine of our own, with an image that holds llama.cpp's real server."""
-    folder = tmp_path_factory.mktemp("docker")
+    tar = rootfs(Path(request.config.cache.mkdir("rootfs")))
+    with tempfile.TemporaryDirectory(prefix="dockerd-") as name, dockerd(Path(name)) as host:
+        make_image(host, tar)
+        yield host
+
+
+@contextmanager
+def dockerd(folder: Path) -> Iterator[str]:
+    """Debian's Docker engine with everything it has below a folder; the host's is not touched."""
     host = f"unix://{folder}/docker.sock"
     with (folder / "dockerd.log").open("wb") as log:
         daemon = subprocess.Popen(
@@ -102,7 +110,6 @@ def docker_host(
     try:
         until(lambda: (folder / "docker.sock").exists() or daemon.poll() is not None, limit=60)
         assert daemon.poll() is None, (folder / "dockerd.log").read_text()
-        make_image(host, rootfs(Path(request.config.cache.mkdir("rootfs"))))
         yield host
     finally:
         daemon.send_signal(signal.SIGTERM)
@@ -111,6 +118,9 @@ def docker_host(
         except subprocess.TimeoutExpired:
             os.killpg(daemon.pid, signal.SIGKILL)
             daemon.wait()
+        mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for place in reversed([place for place in mounted if place.startswith(f"{folder}/")]):
+            subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def rootfs(cache: Path) -> Path:
