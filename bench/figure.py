@@ -33,7 +33,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def whole_height(self) -> int:
         """Pixels with axes and legend: what a page must keep free."""
-        return self.height + 60 + 24 * self.legend
+        return self.height + 64 + 32 * self.legend
 
 
 def figure(
@@ -68,7 +68,8 @@ def _spoken(rows: Sequence[Row], t: Words, most: int = 24) -> list[str]:
     """The rows in words; a chart of many dots is said by its number of dots."""
     if len(rows) > most or "value" not in rows[0]:
         return [t("charts.spoken.many", n=len(rows))]
-    names = ("result", "stage", "test", "people")
+    several = len({row.get("result") for row in rows}) > 1
+    names = ("result", "stage", "test", "people") if several else ("stage", "test", "people")
     said = []
     for row in rows:
         where = [str(row[name]) for name in names if name in row]

@@ -33,7 +33,8 @@ def now(run: Run, events: Sequence[Event], progress: Progress | None, before: in
         case "measuring":
             return _measuring(events, progress, t)
         case _:
-            return Now(sentence=t(f"live.{run.state}"), share=None)
+            key = f"live.{run.state}" if run.live else f"states.{run.state}"
+            return Now(sentence=t(key), share=None)
 
 
 def before(run: Run, runs: Sequence[Run]) -> int:

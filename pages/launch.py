@@ -3,8 +3,9 @@
 from uuid import uuid4
 
 import streamlit as st
+from msgspec.structs import replace
 
-from bench import catalogue, config, offers, planning, store, worker
+from bench import catalogue, config, offers, planning, preparing, store, worker
 from bench.errors import BenchError
 from bench.layout import plain
 from bench.text import words
@@ -35,6 +36,7 @@ workload = forms.choice(t("launch.workload"), offers.workloads(known, model.id, 
 
 try:
     plan = planning.plan_for(known, settings, workload=workload.id, **asked)
+    judged = preparing.check_fit(settings, plan)
 except BenchError as fault:
     st.warning(f"**{t('launch.missing')}** – {plain(t.fault(fault.fault))}", icon=":material/info:")
     st.button(
@@ -49,6 +51,14 @@ st.caption(offers.how_long(plan, runs, t) + t("launch.space") + t("launch.close"
 with st.expander(t("launch.command"), icon=":material/terminal:"):
     st.code(offers.command(plan), language="bash", wrap_lines=True)
 
+tight = forms.fit(judged, t)
+plan = replace(plan, override_tight=bool(tight))
 token = st.session_state.setdefault("launch_token", uuid4().hex)  # a second click is the same run
-if st.button(t("launch.start"), type="primary", icon=":material/play_arrow:", key="start"):
+if st.button(
+    t("launch.start"),
+    type="primary",
+    icon=":material/play_arrow:",
+    key="start",
+    disabled=tight is None,
+):
     st.switch_page("run.py", query_params={"run": worker.submit(settings, plan, token)})

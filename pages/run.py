@@ -37,10 +37,10 @@ def going_on(run: Run = run) -> None:
         now = next(other for other in every if other.id == run.id)
         happened = store.events(db, run.id)
         measured = len(store.levels(db, run.id))
-    moment = live.now(now, happened, progress.read(settings, run.id), live.before(now, every), t)
-    lists.moment(settings, now, moment, t)
     if now.state != run.state or measured != len(result.levels):
         st.rerun()
+    moment = live.now(now, happened, progress.read(settings, run.id), live.before(now, every), t)
+    lists.moment(settings, now, moment, t)
 
 
 if run.live:

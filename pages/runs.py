@@ -26,13 +26,13 @@ def going_on() -> None:
     with store.opened(settings.database) as db:
         every = store.runs(db)
         seen = [(run, store.events(db, run.id)) for run in every if run.id in going]
+    if any(not run.live for run, _ in seen):
+        st.rerun()  # once: the next full run no longer polls
     for run, events in seen:
         with st.container(border=True):
             counted, before = progress.read(settings, run.id), live.before(run, every)
             lists.line(run, t)
             lists.moment(settings, run, live.now(run, events, counted, before, t), t)
-    if any(not run.live for run, _ in seen):
-        st.rerun()  # once: the next full run no longer polls
 
 
 if going:

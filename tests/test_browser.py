@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench import store
+from bench import lock, store
 from tests import examples
 from tests.serving import serving
 from tests.test_report import size
@@ -162,3 +162,21 @@ def test_a_chart_is_named_for_those_who_cannot_see_it(visit: Visit) -> None:
     page = visit("/run?run={good}")
     chart = page.get_by_test_id("stVegaLiteChart").first
     assert "Writing speed that each person sees" in chart.evaluate("one => one.outerHTML")
+
+
+def test_a_live_run_moves_on_without_a_reload(
+    visit: Visit, runs: tuple[Path, dict[str, str]]
+) -> None:
+    with lock.held(runs[0] / "worker.lock", wait=60):  # no worker takes it for interrupted
+        with store.opened(runs[0] / "bench.db") as db:
+            run = examples.live(db)
+        page = visit(f"/run?run={run}")
+        page.evaluate("() => { window.opened = 'once' }")
+        expect(page.get_by_text("Measuring with 4 people at once")).to_be_visible()
+        with store.opened(runs[0] / "bench.db") as db:
+            store.event(db, run, "answer", {"prompt": "zh-letter", "position": 7, "of": 7})
+        expect(page.get_by_text("Writing answers for you to read")).to_be_visible(timeout=30_000)
+        with store.opened(runs[0] / "bench.db") as db:
+            store.enter(db, run, "done")
+        expect(page.get_by_text("people can use it at once")).to_be_visible(timeout=30_000)
+        assert page.evaluate("() => window.opened") == "once"

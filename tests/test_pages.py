@@ -271,3 +271,34 @@ def test_an_example_run_survives_its_round_trip(ids: dict[str, str], var: Path) 
         (run,) = store.load(db, [ids["good"]])
         level = store.levels(db, run.id)[-1]
         assert msgspec.json.decode(msgspec.json.encode(level), type=type(level)) == level
+
+
+def machine(path: Path, available_kib: int) -> Path:
+    """A ``/proc`` of a machine with so much memory left."""
+    path.mkdir()
+    (path / "meminfo").write_text(
+        f"MemTotal: 16000000 kB\nMemFree: {available_kib} kB\nMemAvailable: {available_kib} kB\n"
+        "Buffers: 0 kB\nCached: 0 kB\nSReclaimable: 0 kB\nShmem: 0 kB\n"
+        "SwapTotal: 0 kB\nSwapFree: 0 kB\n"
+    )
+    return path
+
+
+def test_a_model_that_does_not_fit_cannot_be_started(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_COMPARE_PROC", str(machine(var / "proc", 4_300_000)))
+    at = visit("launch.py")
+    assert words("en")("fit.verdict.wont_fit") in unescaped(at.warning[0].value)
+    assert at.button(key="start").disabled
+
+
+def test_a_tight_fit_is_started_only_when_somebody_says_so(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_COMPARE_PROC", str(machine(var / "proc", 5_200_000)))
+    at = visit("launch.py")
+    assert words("en")("fit.verdict.tight") in unescaped(at.warning[0].value)
+    assert at.button(key="start").disabled
+    at.checkbox(key="tight").check().run()
+    assert not at.button(key="start").disabled

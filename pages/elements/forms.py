@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from msgspec.structs import replace
 
+from bench.fit import Fit
 from bench.layout import plain
 from bench.offers import Offer
-from bench.planning import Overrides
+from bench.planning import MEMORY_FLAGS, Overrides
 from bench.text import Words
 
 
@@ -47,7 +49,12 @@ def recipe(model: str, engine: str, artifacts: Mapping[str, str], t: Words) -> d
             t("launch.context"), 256, 1_048_576, None, step=256, placeholder=like
         )
         slots = st.number_input(t("launch.slots"), 1, 256, None, placeholder=like)
-    overrides = Overrides(context=context, slots=slots)
+        memory = None
+        if engine in MEMORY_FLAGS:
+            memory = st.number_input(
+                t("launch.memory"), 0.1, 0.95, None, step=0.05, placeholder=like
+            )
+    overrides = Overrides(context=context, slots=slots, memory=memory)
     return {"engine": engine, "model": model, "artifact": artifact, "overrides": overrides}
 
 
@@ -68,3 +75,19 @@ def chosen(ids: Sequence[str], labels: dict[str, str], t: Words) -> None:
         key=key,
         on_change=choose,
     )
+
+
+def fit(judged: Fit | None, t: Words) -> bool | None:
+    """Whether the model fits now. True when a tight start is wished all the same, None when it
+    can't be started."""
+    if judged is None:
+        return False
+    said = [t(f"fit.verdict.{judged.verdict}")]
+    said += [t.fault(replace(one.seen, remedy=one.remedy)) for one in judged.findings]
+    if judged.verdict == "ready":
+        st.success(plain("\n".join(said)), icon=":material/memory:")
+        return False
+    st.warning(plain("\n".join(said)), icon=":material/memory:")
+    if judged.verdict == "wont_fit":
+        return None
+    return st.checkbox(t("launch.tight"), key="tight") or None
