@@ -40,7 +40,9 @@ def test_a_clean_text_ends_with_0(monkeypatch, capsys):
 
 def test_an_english_text_is_told_to_be_no_chinese(tmp_path, capsys):
     file = tmp_path / "a.txt"
-    file.write_text("One two three four five six seven eight nine ten eleven twelve.", encoding="utf-8")
+    file.write_text(
+        "One two three four five six seven eight nine ten eleven twelve.", encoding="utf-8"
+    )
     assert "Hardly any Chinese" in run(capsys, str(file), "--language", "en")[1].out
 
 

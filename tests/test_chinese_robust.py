@@ -152,7 +152,7 @@ ENGLISH = "I am happy to help you with your letter to the neighbour about the no
     [
         ([GOOD] * 3, "yes", ()),
         ([ENGLISH] * 3, "no", ("little_chinese",)),
-        (["好" * 60, ENGLISH, ENGLISH], "no", ("little_chinese", "loops")),
+        (["你好。" * 60, ENGLISH, ENGLISH], "no", ("little_chinese", "loops")),
         ([GOOD, GOOD, ENGLISH], "poor", ("little_chinese",)),
         (["好"], "unknown", ()),
         ([], "unknown", ()),
@@ -172,6 +172,18 @@ def test_a_model_that_cannot_write_chinese_is_told_as_such(answers, level, reaso
 def test_an_echo_of_the_question_is_no_answer():
     question = "請以客服人員的身分，寫一封簡短的電子郵件，告訴王小姐她訂購的印表機要延後一週到貨。"
     assert can_write([question], [question]).reasons == ("echo",)
+
+
+def test_what_the_two_demo_models_said_is_told_to_be_no_chinese():
+    """Answers of SmolLM2-135M and Gemma 3 270M (base), as they came from llama.cpp's server."""
+    question = "請用一句話介紹臺北。"
+    turn = f"{question}<|im_end|>\n<|im_start|>admin\n"
+    smollm2 = (
+        f'{question}\n\nThis is a common idiomatic expression that means "to the west" or "to the'
+    )
+    assert can_write([turn * 2 + question], [question]).reasons == ("echo",)
+    assert can_write([smollm2], [question]).reasons == ("little_chinese",)
+    assert can_write(["bat" * 24], [question]).reasons == ("loops",)
 
 
 def test_simplified_chinese_is_chinese():

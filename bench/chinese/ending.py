@@ -51,3 +51,8 @@ def special_tokens(text: str) -> Iterator[Finding]:
     """Marks of the chat template that belong between engine and model."""
     for match in _SPECIAL.finditer(text):
         yield found(text, *match.span(), "special_token", "error")
+
+
+def without_marks(text: str) -> str:
+    """The text without marks of the chat template and the role that follows one."""
+    return re.sub(rf"(?:{_SPECIAL.pattern})(?:(?:assistant|user|system|admin)\b)?", "", text)

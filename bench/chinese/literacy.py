@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from bench.chinese import counting, damage, mask
+from bench.chinese import counting, damage, ending, mask
 
 Level = Literal["yes", "poor", "no", "unknown"]
 """``poor``: some answers are no Chinese. ``unknown``: there is too little to say."""
@@ -58,26 +58,21 @@ def can_write(answers: Sequence[str], prompts: Sequence[str] = ()) -> Literacy:
 
 def _read(answer: str, prompt: str) -> list[Reason | None]:
     """One reason why the answer is no Chinese, or None when it is; nothing when too short."""
-    text = mask.without_code(answer)
+    text = ending.without_marks(mask.without_code(answer))
     if not answer.strip():
         return ["empty"]
-    if counting.length(text) < 12:
-        return []
-    share = counting.han_share(text)
-    if share is None or share < ENOUGH_HAN:
-        return ["little_chinese"]
     looped = sum(f.end - f.start for f in damage.loops(text))
     if looped * 3 > len(text):
         return ["loops"]
-    if prompt and _echo(text, prompt):
+    if counting.length(text) < 12:
+        return []
+    own = mask.without_echo(text, prompt)
+    if counting.length(own) * 5 <= counting.length(text):
         return ["echo"]
-    return ["no_grammar"] if _common_share(text) < 0.1 else [None]
-
-
-def _echo(text: str, prompt: str) -> bool:
-    """Four fifths of the answer's pieces of eight characters stand in the prompt."""
-    pieces = [text[i : i + 8] for i in range(len(text) - 7)]
-    return sum(piece in prompt for piece in pieces) * 5 >= max(1, len(pieces)) * 4
+    share = counting.han_share(own)
+    if share is None or share < ENOUGH_HAN:
+        return ["little_chinese"]
+    return ["no_grammar"] if _common_share(own) < 0.1 else [None]
 
 
 def _common_share(text: str) -> float:
