@@ -109,6 +109,7 @@ def test_rules_of_dashes_laughter_and_tables_are_no_loop():
     assert rules("-" * 300) == set()
     assert rules("| --- " * 60) == set()
     assert rules("哈哈哈哈哈哈哈哈") == set()
+    assert rules("加油加油加油加油加油加油，中華隊！") == set()
     assert "loop" in rules("我會盡力。" * 20)
 
 
