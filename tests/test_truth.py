@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from statistics import median
 
 import msgspec
 import pytest
 
+from bench.request import tpot
+from bench.sample import Sample
 from bench.truth import Cost, cost, judged, main
+from bench.truth_scenarios import case, true_tpot, true_ttft
 
 GOOD = Cost(
     ttft_error_p50_ms=1.0,
@@ -22,8 +26,8 @@ GOOD = Cost(
 
 def test_errors_are_the_clients_times_minus_the_servers() -> None:
     truth = {"r0": {"arrived": 10.0, "sent": [10.2, 10.22, 10.24]}}
-    told = {"times": [["r0", [0.203, 0.223, 0.253]]], "cpu_s": 1.5, "memory_mb": 60}
-    got = cost(told, truth, spawned=9.5)
+    client = {"times": [["r0", [0.203, 0.223, 0.253]]], "cpu_s": 1.5, "memory_mb": 60}
+    got = cost(client, truth, spawned=9.5)
     assert got.ttft_error_p50_ms == pytest.approx(3)
     assert got.tpot_error_ms == pytest.approx(5)
     assert got.gap_p99_error_ms == pytest.approx(9.9, abs=0.01)
@@ -32,8 +36,8 @@ def test_errors_are_the_clients_times_minus_the_servers() -> None:
 
 def test_a_ttft_that_is_too_early_is_an_error_too() -> None:
     truth = {"r0": {"arrived": 10.0, "sent": [10.2, 10.22]}}
-    told = {"times": [["r0", [0.1, 0.12]]], "cpu_s": 1, "memory_mb": 1}
-    assert cost(told, truth, spawned=9.5).ttft_error_p50_ms == pytest.approx(100)
+    client = {"times": [["r0", [0.1, 0.12]]], "cpu_s": 1, "memory_mb": 1}
+    assert cost(client, truth, spawned=9.5).ttft_error_p50_ms == pytest.approx(100)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +64,38 @@ def test_one_noisy_round_of_three_does_not_decide() -> None:
 
 def test_the_real_thing_runs(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["--levels", "8", "--rounds", "1", "--tokens", "4", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    (level,) = told["levels"]
-    assert code == bool(told["missed"])
+    printed = json.loads(capsys.readouterr().out)
+    (level,) = printed["levels"]
+    assert code == bool(printed["missed"])
     assert (level["streams"], level["requests"]) == (8, 32)
     assert level["meter"]["ttft_error_p50_ms"] < 100
-    assert len(told["scenarios"]) == 6
+    assert len(printed["scenarios"]) == 6
+
+
+RECORD = {"arrived": 10.0, "sent": [10.2, 10.28, 10.36], "tokens": [4, 4, 4]}
+
+
+def told(first: float | None, last: float | None) -> Sample:
+    return Sample(
+        id="r0",
+        sent=0.0,
+        first_token=first,
+        last_token=last,
+        chunks=3,
+        output_tokens=12,
+        first_chunk_tokens=4,
+    )
+
+
+def test_a_scenario_is_held_against_the_servers_log() -> None:
+    pairs = [(told(0.2001, 0.3601), RECORD)]
+    ttft = case("TTFT", pairs, lambda s: s.first_token, true_ttft, median, 2.0)
+    assert (ttft.true, ttft.right) == (pytest.approx(200), True)
+    speed = case("TPOT", pairs, tpot, true_tpot, median, 0.1)
+    assert (speed.true, speed.ours, speed.right) == (pytest.approx(20), pytest.approx(20), True)
+
+
+@pytest.mark.parametrize("first", [0.19, 0.21, None])
+def test_a_scenario_that_is_off_or_has_no_figure_is_wrong(first: float | None) -> None:
+    pairs = [(told(first, 0.36), RECORD)]
+    assert not case("TTFT", pairs, lambda s: s.first_token, true_ttft, median, 2.0).right
