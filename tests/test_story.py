@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(2000)
 LIMIT = 900_000
 """Milliseconds for a run on a busy machine with two cores."""
 zh, en = words("zh-TW"), words("en")
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,8 @@ def fresh(browser: Browser, url: str, locale: str) -> Page:
 def launch(page: Page, model: str, start: str) -> str:
     """Choose a model, keep what is preselected, start; the run's id."""
     page.get_by_text(model, exact=True).click()
-    expect(page.get_by_test_id("stMarkdown").filter(has_text=f"1. {model}")).to_be_visible()
+    happens = page.get_by_test_id("stMarkdown").locator("li").filter(has_text=model)
+    expect(happens).to_be_visible(timeout=60_000)
     page.get_by_role("button", name=start).click()
     page.wait_for_url(re.compile(r"/run\?run="))
     return page.url.rpartition("=")[2]
