@@ -6,6 +6,7 @@ visitor of a fresh server who follows a share link would get the page file witho
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from bench import api, config, store
+from bench.errors import BenchError
 
 
 @asynccontextmanager
@@ -21,8 +23,11 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     from bench import worker
 
     settings = config.read()
-    with store.opened(settings.database):
-        worker.ensure(settings)
+    try:
+        with store.opened(settings.database):
+            worker.ensure(settings)
+    except BenchError as error:  # each page says it to its reader
+        logging.getLogger("bench").error("%s", error)
     yield
 
 

@@ -6,9 +6,11 @@ left running.
 
 from __future__ import annotations
 
+import errno
 import logging
 import sqlite3
 from contextlib import ExitStack
+from pathlib import Path
 
 import msgspec
 
@@ -28,6 +30,8 @@ from engines.launches import launch_for
 
 log = logging.getLogger("bench.worker")
 DISK_FULL = ("disk is full", "disk I/O error")
+BALLAST = 1 << 20
+"""Bytes kept back, so that a run that fills the disk can still be ended in the store."""
 
 
 def perform(config: Config, run: Run) -> None:
@@ -43,18 +47,30 @@ def perform(config: Config, run: Run) -> None:
     except (SystemExit, KeyboardInterrupt):
         diary.enter("interrupted")
         raise
-    except sqlite3.OperationalError as error:
-        if not any(words in str(error) for words in DISK_FULL):
-            raise
-        log.exception("run %s", run.id)
-        diary.fail(Fault(code="disk_full"))
     except Exception as error:  # the outermost loop: a run must end, and the worker go on
         log.exception("run %s", run.id)
-        diary.fail(Fault(code="crashed", fields={"problem": f"{type(error).__name__}: {error}"}))
+        if _disk_full(error):
+            _ballast(config).unlink(missing_ok=True)  # room to say so
+            diary.fail(Fault(code="disk_full"))
+        else:
+            problem = f"{type(error).__name__}: {error}"
+            diary.fail(Fault(code="crashed", fields={"problem": problem}))
+
+
+def _disk_full(error: Exception) -> bool:
+    if isinstance(error, sqlite3.OperationalError):
+        return any(words in str(error) for words in DISK_FULL)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _ballast(config: Config) -> Path:
+    """A file that is given up when the disk is full."""
+    return config.var / "ballast"
 
 
 def leftovers(config: Config) -> None:
     """What a killed worker left: runs that say they are running, engines that still do."""
+    _ballast(config).write_bytes(bytes(BALLAST))
     with store.opened(config.database) as db:
         for run in store.interrupt(db):
             log.warning("run %s was interrupted", run)

@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
 import pytest
 
-from bench import catalogue, config, lock, planning, store, worker
+from bench import catalogue, config, lock, perform, planning, store, worker
 from bench.catalogue import Workload
 from bench.config import Config
+from bench.errors import Fault
 from bench.plan import Plan
 from bench.store import Run
 from bench.text import words
@@ -195,6 +197,47 @@ def test_a_worker_that_is_told_to_leave_stops_its_engine(settings: Config) -> No
     told.wait(30)
     assert until(settings, run, ended).state == "interrupted"
     assert not engines_of(settings)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real disk of 4 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], check=True)
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_a_full_disk_fails_the_run_and_keeps_what_was_finished(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_COMPARE_VAR", str(small_disk))
+    settings = config.read()
+    with store.opened(settings.database) as db:
+        run = store.submit(db, plan(settings, LONG))
+        claimed = store.claim(db)
+    perform.leftovers(settings)
+    rest = small_disk / "somebody-elses-file"
+    between = store.save_level
+
+    def fill(*args: Any) -> None:
+        between(*args)
+        with suppress(OSError), rest.open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+
+    monkeypatch.setattr(store, "save_level", fill)  # the disk fills up once a level is stored
+    assert claimed
+    perform.perform(settings, claimed)
+    with store.opened(settings.database) as db:
+        (row,) = store.load(db, [run])
+        kept = store.levels(db, run)
+    assert (row.state, row.fault) == ("failed", Fault(code="disk_full"))
+    assert [level.name for level in kept] == ["pp32"]
+    assert not list((settings.var / "engines").glob("*.json"))
 
 
 def test_eight_calls_for_a_worker_give_one(settings: Config) -> None:
