@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bench import config as settings
-from bench import report, results, store, tables, views, worker
+from bench import links, report, sentences, store, tables, worker
 from bench.catalogue import load
 from bench.config import Config
 from bench.errors import BenchError
@@ -100,7 +100,7 @@ def _show(config: Config, asked: argparse.Namespace) -> int:
         if not store.load(db, [asked.run]):
             raise BenchError("unknown_run", run=asked.run)
         everything = store.everything(db, asked.run)
-        found = results.load(db, [asked.run], load())
+        found = links.load(db, [asked.run], load(), _words())
     if asked.json:
         print(msgspec.json.format(msgspec.json.encode(everything)).decode())
     else:
@@ -133,10 +133,8 @@ def _headline(config: Config, run: str) -> str:
     t = _words()
     with store.opened(config.database) as db:
         (row,) = store.load(db, [run])
-        found = results.load(db, [run], load())
-    if row.fault:
-        return t.fault(row.fault)
-    return " ".join(views.verdict(found, t)[:1]) or t(f"states.{row.state}")
+        (result,) = links.load(db, [run], load(), t)
+    return sentences.outcome(result, t) or t(f"states.{row.state}")
 
 
 def _words() -> Words:

@@ -213,7 +213,8 @@ def test_writers_in_two_processes_lose_no_row(db: Database, path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from bench import store\n"
         "for n in range(150):\n"
-        "    with store.opened(Path(sys.argv[1])) as db: store.event(db, sys.argv[2], 'n', {'n': n})"
+        "    with store.opened(Path(sys.argv[1])) as db:\n"
+        "        store.event(db, sys.argv[2], 'n', {'n': n})"
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(path), run], cwd=ROOT)
     for n in range(150):
