@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import health, probe, progress, starting, store
+from bench import health, host, probe, progress, smi, starting, store
 from bench.config import Config
 from bench.diary import Diary
 from bench.errors import BenchError, Fault
@@ -25,7 +25,7 @@ from bench.preparing import prepare
 from bench.store import Run
 from bench.target import Target
 from bench.telemetry import Telemetry, sampling
-from engines import docker, process
+from engines import docker, docker_run, process
 from engines.launches import launch_for
 
 log = logging.getLogger("bench.worker")
@@ -86,7 +86,17 @@ def leftovers(config: Config) -> None:
 def _perform(config: Config, run: Run, diary: Diary) -> None:
     plan, key_env = run.plan, run.plan.recipe.key_env
     launch = launch_for(plan.recipe)
-    diary.learn(launch=msgspec.to_builtins(launch))
+    machine = host.read(config.proc, nvidia_smi=smi.ask)
+    diary.learn(
+        launch=msgspec.to_builtins(launch),
+        command=docker_run.command(launch, run.id) if launch.image else None,
+        host={
+            "product": machine.product,
+            "gpu": machine.gpu,
+            "memory": machine.memory.total,
+            "bandwidth": machine.bandwidth if plan.engine != "endpoint" else None,
+        },
+    )
     with ExitStack() as stack:
         cancel = Halt([], diary.cancelled)
         prepare(config, plan, launch, diary, cancel.check)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from bench import health, measured, verdict
+from bench import catalogue, health, measured, method, physics, verdict
+from bench.catalogue import Catalogue
 from bench.health import HealthStamp
 from bench.measured import Measured
 from bench.results import Result
@@ -42,6 +43,39 @@ def reasons(result: Result, t: Words) -> list[str]:
 def compared(results: Sequence[Result], t: Words) -> tuple[str, ...]:
     """Results against each other, a sentence a question."""
     return verdict.compare([_measured(result) for result in results], t)
+
+
+def memory_limit(result: Result, known: Catalogue, t: Words) -> str:
+    """One user's speed beside what the machine's memory allows; empty where that is unknown."""
+    run = result.run
+    if run is None or run.model not in known.models or run.artifact is None:
+        return ""
+    model = known.models[run.model]
+    speeds = [level.decode_speed for level in result.levels if level.kind == "decode"]
+    found = physics.assess(
+        speeds[0].mean if speeds and speeds[0] else None,
+        bandwidth=(run.facts.get("host") or {}).get("bandwidth"),
+        weights=physics.active_bytes(
+            model, catalogue.artifact(model, run.artifact), run.plan.artifact_bytes
+        ),
+        tokens_per_chunk=next((level.tokens_per_chunk for level in result.levels), None),
+    )
+    return physics.sentence(found, t) if found else ""
+
+
+def repeated(result: Result, t: Words) -> list[str]:
+    """How much the repeats of each level differ; two states are told as two, never averaged."""
+    said = []
+    for name, spread in method.repeats(result.levels).items():
+        if len(spread.values) < 2:
+            continue
+        if len(spread.states) > 1:
+            slow, fast = (f"{sum(state) / len(state):.1f}" for state in spread.states)
+            said.append(t("repeats.two", level=name, slow=slow, fast=fast))
+        else:
+            n, percent = len(spread.values), f"{spread.percent:.0f}"
+            said.append(t("repeats.one", level=name, n=n, percent=percent))
+    return said
 
 
 def _measured(result: Result) -> Measured:

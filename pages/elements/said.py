@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import links, sentences
+from bench import catalogue, links, sentences
 from bench.layout import plain
 from bench.results import Result
 from bench.text import Words
@@ -15,7 +15,8 @@ def headline(result: Result, t: Words) -> None:
     if sentence := sentences.headline(result, t):
         st.markdown(f"### {plain(sentence)}")
         with st.expander(t("run.why"), icon=":material/help:", type="compact"):
-            for reason in sentences.reasons(result, t):
+            limit = sentences.memory_limit(result, catalogue.load(), t)
+            for reason in [*sentences.reasons(result, t), limit, *sentences.repeated(result, t)]:
                 st.markdown(plain(reason))
     for warning in sentences.warnings(result, t):
         st.caption(plain(warning))
