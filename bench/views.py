@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from bench import definitions
+from bench import chinese, definitions
+from bench.chinese import Literacy
 from bench.figure import Figure
 from bench.results import Result, answers_by_prompt, bars, points
 from bench.sample import Sample
@@ -201,3 +202,10 @@ def answered(results: Sequence[Result], language: str | None = None) -> list[Ans
         if language in (None, first.language):
             found.append(Answered(question=first.question, answers=answers))
     return found
+
+
+def literacy(result: Result) -> Literacy:
+    """Whether a result's answers to the zh-TW prompts are Chinese at all."""
+    kept = [answer for answer in result.answers if answer.language == "zh-TW"]
+    texts = [answer.sample.text for answer in kept]
+    return chinese.can_write(texts, [answer.question for answer in kept])

@@ -25,5 +25,6 @@ if not any(answer.language == "zh-TW" for result in results for answer in result
     st.page_link("launch.py", label=t("nav.launch"), icon=":material/play_circle:")
     st.stop()
 
+answers.able(results, t)
 said.share(ids, t)
 answers.side_by_side(results, t, language="zh-TW", judged=True)

@@ -302,3 +302,17 @@ def test_a_tight_fit_is_started_only_when_somebody_says_so(
     assert at.button(key="start").disabled
     at.checkbox(key="tight").check().run()
     assert not at.button(key="start").disabled
+
+
+def test_a_model_that_cannot_write_chinese_is_told_so_and_not_praised(
+    ids: dict[str, str], var: Path
+) -> None:
+    with store.opened(var / "bench.db") as db:
+        english = "Certainly! Here is a short explanation of the thing that you asked for."
+        said = dict.fromkeys(examples.GOOD, english)
+        run = examples.done(db, "smollm2-135m", "Parrot", 100, said)
+    at = visit("chinese.py", "en", run=[run])
+    assert any("Parrot" in one.value and "cannot write Chinese" in one.value for one in at.warning)
+    assert words("en")("zh.clean") not in str(at.markdown)
+    good = visit("chinese.py", "en", run=[ids["good"]])
+    assert not good.warning

@@ -24,12 +24,23 @@ def side_by_side(
                 with column:
                     st.caption(plain(result.label))
                     if found := answered.answers.get(result.id):
-                        one(found, t, judged)
+                        one(found, t, judged, praised=views.literacy(result).level != "no")
                     else:
                         st.caption(t("zh.no_answer"))
 
 
-def one(found: Answer, t: Words, judged: bool = False) -> None:
+def able(results: Sequence[Result], t: Words) -> None:
+    """Which models cannot write Chinese, or not always: then nothing found is no praise."""
+    for result in results:
+        found = views.literacy(result)
+        if found.level != "yes" and result.answers:
+            said = t(
+                f"chinese.literacy.{found.level}", chinese=found.chinese, answers=found.answers
+            )
+            st.warning(f"**{plain(result.label)}** – {plain(said)}", icon=":material/info:")
+
+
+def one(found: Answer, t: Words, judged: bool = False, praised: bool = True) -> None:
     """One answer as it was written; thoughts folded away."""
     sample = found.sample
     if sample.error:
@@ -38,19 +49,19 @@ def one(found: Answer, t: Words, judged: bool = False) -> None:
         with st.expander(t("run.thinking"), type="compact"):
             st.text(sample.reasoning)
     if judged:
-        findings(found, t)
+        findings(found, t, praised)
     else:
         st.text(sample.text)
     if speed := views.answer_speed(sample, found.language, t):
         st.caption(speed)
 
 
-def findings(found: Answer, t: Words) -> None:
+def findings(found: Answer, t: Words, praised: bool = True) -> None:
     """An answer with what is not Taiwan's marked, and why."""
     marks = chinese.check(found.sample.text, finish=found.sample.finish)
     st.markdown(marked(found.sample.text, marks))
     counted = [mark for mark in marks if mark.severity != "hint"]
-    if not counted:
+    if not counted and praised:
         st.badge(t("zh.clean"), color="green", icon=":material/check:")
     if not marks:
         return
