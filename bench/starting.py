@@ -66,6 +66,8 @@ def ready(
     """Wait for the first answer, telling the stages; returns what the engine says of itself."""
     headers = probe.headers(run.plan.recipe.key_env)
     past = _past(config, run)
+    if run.plan.engine == "endpoint":
+        _reach(running.url, headers)
 
     def tell(now: Progress, seconds: float, line: str) -> None:
         left = eta(now, seconds, past, run.plan.artifact_bytes)
@@ -92,6 +94,16 @@ def ready(
     served = probe.served(running.url, headers)
     diary.learn(**_learnt(loaded, served), **running.facts())
     return served
+
+
+def _reach(url: str, headers: Mapping[str, str]) -> None:
+    """Nothing here starts an endpoint, so one that is not there is not waited for; one that says
+    that it is loading its model (503) is."""
+    try:
+        probe.served(url, headers)
+    except BenchError as error:
+        if error.fault.fields.get("status") != 503:
+            raise
 
 
 def _died(run: Run, running: Running) -> BenchError | None:
