@@ -12,9 +12,11 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import config as streamlit_config
 
-from bench import api, config, store
+from bench import api, config, gate, store
 from bench.errors import BenchError
+from pages.elements import who
 
 
 @asynccontextmanager
@@ -22,7 +24,6 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Bring the database up to date and let a worker go on with what is queued."""
     from bench import worker
 
-    settings = config.read()
     try:
         with store.opened(settings.database):
             worker.ensure(settings)
@@ -31,9 +32,14 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     yield
 
 
+settings = config.read()
+if settings.hosts:
+    streamlit_config.set_option("server.allowedHosts", [*settings.hosts, *gate.HERE])
+served = settings.hosts or streamlit_config.get_option("server.allowedHosts")
+base = who.base()
 app = st.App(
     config.ROOT / "pages" / "router.py",
-    routes=api.routes,
-    middleware=[Middleware(api.SecurityHeaders)],
+    routes=api.routes(who.asker, base),
+    middleware=[Middleware(gate.Gate, served=served, base=base)],
     lifespan=lifespan,
 )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from bench import access, actions, links, report, sentences, store, tables, worker
 from bench import config as settings
-from bench import links, report, sentences, store, tables, worker
 from bench.catalogue import load
 from bench.config import Config
 from bench.errors import BenchError
@@ -25,6 +25,8 @@ ELSEWHERE = {
     "diagnose": ("bench.diagnosis", "the root cause in an engine's log, and the remedy"),
     "truth": ("bench.truth", "how far the meter is from a server of known timing"),
     "chinese": ("bench.chinese.report", "what is not Taiwan's Chinese in a text"),
+    "passcode": ("bench.passcode", "set the passcode that operators give from elsewhere"),
+    "audit": ("bench.audit", "who did what, when, on which run"),
     "chinese-benchmark": ("bench.chinese.benchmark", "the Chinese check beside other tools"),
 }
 """Commands with options of their own: module with ``main(argv) -> int``, and what it does."""
@@ -58,15 +60,14 @@ def _run(config: Config, asked: argparse.Namespace) -> int:
         seed=asked.seed,
         owner=os.environ.get("USER", ""),
     )
-    run = worker.submit(config, plan)
+    run = actions.launch(config, _shell(), plan)
     print(run, flush=True)
     if asked.no_wait:
         return 0
     try:
         return _follow(config, run)
     except KeyboardInterrupt:
-        with store.opened(config.database) as db:
-            store.cancel(db, run)
+        actions.cancel(config, _shell(), run)
         return _follow(config, run)
 
 
@@ -113,7 +114,7 @@ def _cancel(config: Config, asked: argparse.Namespace) -> int:
     with store.opened(config.database) as db:
         if not store.load(db, [asked.run]):
             raise BenchError("unknown_run", run=asked.run)
-        store.cancel(db, asked.run)
+    actions.cancel(config, _shell(), asked.run)
     return 0
 
 
@@ -135,6 +136,10 @@ def _headline(config: Config, run: str) -> str:
         (row,) = store.load(db, [run])
         (result,) = links.load(db, [run], load(), t)
     return sentences.outcome(result, t) or t(f"states.{row.state}")
+
+
+def _shell() -> access.Actor:
+    return access.shell(os.environ.get("USER", ""))
 
 
 def _words() -> Words:

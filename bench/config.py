@@ -28,8 +28,20 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Folder to read the machine's facts from; `/proc` but in tests."""
     docker_host: str = "unix:///var/run/docker.sock"
     """Where Docker listens: ``unix://``, ``ssh://`` or ``tcp://``."""
+    machine: str = "local"
+    """The machine that this worker serves: its id in ``machines.toml``."""
+    machines: Path | None = None
+    """A file that names other machines; ``machines.toml`` in ``var`` when None."""
     start_worker: bool = True
     """False where a service of its own runs the worker, so that the server never starts one."""
+    hosts: tuple[str, ...] = ()
+    """Names under which browsers may open the app; none: this machine's own."""
+    operators: tuple[str, ...] = ()
+    """Who signs in as an operator: e-mail addresses, ``@domain`` or ``claim=value``."""
+    viewers: tuple[str, ...] = ("*",)
+    """Who else may sign in, written the same way; ``*`` is everybody whom the provider lets in."""
+    sign_in_hours: float = 12
+    """A sign-in ends after this many hours."""
 
     @property
     def database(self) -> Path:
@@ -37,24 +49,48 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lock(self) -> Path:
-        return self.var / "worker.lock"
+        """One a machine, since each has a worker of its own."""
+        own = "" if self.machine == "local" else f"-{self.machine}"
+        return self.var / f"worker{own}.lock"
+
+    @property
+    def machines_file(self) -> Path:
+        return self.machines or self.var / "machines.toml"
 
     @property
     def logs(self) -> Path:
         return self.var / "logs"
+
+    @property
+    def passcode(self) -> Path:
+        """Holds the hash of the operators' passcode, once one is set."""
+        return self.var / "passcode"
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Config:
     """Read the settings; `docs/settings.md` says what each one does."""
     var = Path(environ.get("SPARK_COMPARE_VAR", ROOT / "var"))
     roots = environ.get("SPARK_COMPARE_MODELS", "/models")
+    machine = environ.get("SPARK_COMPARE_MACHINE", "local")
+    seen = var / "machines" / machine  # what was last seen of another machine
+    machines = environ.get("SPARK_COMPARE_MACHINES")
     return Config(
         var=var,
         model_roots=(*(Path(root) for root in roots.split(os.pathsep) if root), var / "models"),
         llama_server=environ.get("LLAMA_SERVER"),
         floor_gib=float(environ.get("SPARK_COMPARE_FLOOR_GIB", "4")),
         idle_seconds=float(environ.get("SPARK_COMPARE_IDLE_SECONDS", "60")),
-        proc=Path(environ.get("SPARK_COMPARE_PROC", "/proc")),
+        proc=Path(environ.get("SPARK_COMPARE_PROC", "/proc")) if machine == "local" else seen,
+        machine=machine,
+        machines=Path(machines) if machines else None,
         docker_host=environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"),
         start_worker=environ.get("SPARK_COMPARE_START_WORKER", "1") != "0",
+        hosts=_words(environ.get("SPARK_COMPARE_HOSTS", "")),
+        operators=_words(environ.get("SPARK_COMPARE_OPERATORS", "")),
+        viewers=_words(environ.get("SPARK_COMPARE_VIEWERS", "*")),
+        sign_in_hours=float(environ.get("SPARK_COMPARE_SIGN_IN_HOURS", "12")),
     )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.replace(",", " ").split())

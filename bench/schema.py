@@ -59,3 +59,36 @@ create view v_levels as
 def m001_runs(db: Database) -> None:
     for statement in FIRST.split(";"):
         db.execute(statement)
+
+
+ACCESS = """
+create table audit (
+    id integer primary key, at text not null, who text not null, action text not null,
+    run text, detail text not null default '{}'
+) strict;
+create index audit_by_run on audit (run, id);
+create table passcode_tries (at real not null, address text not null) strict;
+create table signed_out (sign_in text primary key, at real not null) strict
+"""
+
+
+@migrations()
+def m002_access(db: Database) -> None:
+    for statement in ACCESS.split(";"):
+        db.execute(statement)
+
+
+ENGINES = """
+create table engines (
+    run text primary key, machine text not null, container text not null, title text not null,
+    started text not null, launch text not null, used_by text,
+    stop integer not null default 0
+) strict;
+create table machines (machine text primary key, at text not null, seen text not null) strict
+"""
+
+
+@migrations()
+def m003_engines(db: Database) -> None:
+    for statement in ENGINES.split(";"):
+        db.execute(statement)

@@ -127,7 +127,10 @@ def _prepare(db: Database, path: Path) -> None:
 
 @contextmanager
 def writing(db: Database) -> Iterator[None]:
-    """One short write: all of it or nothing."""
+    """One short write: all of it or nothing. Inside another one it is a part of that."""
+    if db.conn.in_transaction:
+        yield
+        return
     db.execute("begin immediate")
     try:
         yield
@@ -176,15 +179,16 @@ def submit(db: Database, plan: Plan, token: str | None = None) -> str:
     return run
 
 
-def claim(db: Database) -> Run | None:
-    """Take the oldest queued run, or None. Safe with any number of workers."""
+def claim(db: Database, host: str = "local") -> Run | None:
+    """Take the oldest queued run of a machine, or None. Safe with any number of workers."""
     with writing(db):
         row = next(
             db.query(
                 """update runs set state = 'preparing', started = ? where id = (
-                       select id from runs where state = 'queued' order by created, rowid limit 1
+                       select id from runs where state = 'queued' and host = ?
+                       order by created, rowid limit 1
                    ) returning *""",
-                [now()],
+                [now(), host],
             ),
             None,
         )
@@ -227,15 +231,15 @@ def cancelling(db: Database, run: str) -> bool:
     return bool(_value(db, "select cancel from runs where id = ?", run))
 
 
-def interrupt(db: Database) -> list[str]:
-    """Mark every run that says it is running as interrupted. Only for the holder of the lock:
-    a run can't be running while nobody held it."""
+def interrupt(db: Database, host: str = "local") -> list[str]:
+    """Mark every run of a machine that says it is running as interrupted. Only for the holder of
+    its lock: a run can't be running while nobody held it."""
     with writing(db):
         marks = ", ".join("?" * len(RUNNING))
         rows = db.execute(
-            f"update runs set state = 'interrupted', finished = ? where state in ({marks}) "
-            "returning id",
-            (now(), *RUNNING),
+            f"update runs set state = 'interrupted', finished = ? where host = ? "
+            f"and state in ({marks}) returning id",
+            (now(), host, *RUNNING),
         ).fetchall()
         for (run,) in rows:
             _event(db, run, "state", {"state": "interrupted"})
@@ -365,12 +369,12 @@ def telemetry(db: Database, run: str) -> list[tuple[float, dict[str, Any]]]:
     return [(at, msgspec.json.decode(data)) for at, data in rows]
 
 
-def facts_of(db: Database, model: str, artifact: str | None, engine: str) -> list[dict[str, Any]]:
-    """What was learnt in this machine's runs of the same thing, newest first."""
+def facts_of(db: Database, like: Run) -> list[dict[str, Any]]:
+    """What was learnt in runs of the same model on the same engine and machine, newest first."""
     rows = db.execute(
-        """select facts from runs where model = ? and artifact is ? and engine = ?
+        """select facts from runs where model = ? and artifact is ? and engine = ? and host = ?
            and source = 'measured' order by created desc limit 20""",
-        (model, artifact, engine),
+        (like.model, like.artifact, like.engine, like.host),
     )
     return [msgspec.json.decode(text) for (text,) in rows]
 

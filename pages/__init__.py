@@ -1,1 +1,1 @@
-"""Streamlit scripts, one a page. Only `elements` is imported, by the pages themselves."""
+"""Streamlit scripts, one a page. Only `elements` is imported, by the pages and the server."""

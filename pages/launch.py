@@ -5,11 +5,11 @@ from uuid import uuid4
 import streamlit as st
 from msgspec.structs import replace
 
-from bench import catalogue, config, offers, planning, preparing, store, worker
+from bench import actions, catalogue, config, offers, planning, preparing, store
 from bench.errors import BenchError
 from bench.layout import plain
 from bench.text import words
-from pages.elements import forms
+from pages.elements import forms, signin, who
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -53,12 +53,16 @@ with st.expander(t("launch.command"), icon=":material/terminal:"):
 
 tight = forms.fit(judged, t)
 plan = replace(plan, override_tight=bool(tight))
+actor = who.visitor(settings)
+if closed := signin.reason(actor, "launch", t):
+    st.info(closed, icon=":material/lock:")
 token = st.session_state.setdefault("launch_token", uuid4().hex)  # a second click is the same run
 if st.button(
     t("launch.start"),
     type="primary",
     icon=":material/play_arrow:",
     key="start",
-    disabled=tight is None,
+    disabled=tight is None or closed is not None,
 ):
-    st.switch_page("run.py", query_params={"run": worker.submit(settings, plan, token)})
+    started = actions.launch(settings, actor, plan, token)
+    st.switch_page("run.py", query_params={"run": started})

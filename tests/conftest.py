@@ -49,6 +49,13 @@ def config_in(folder: Path) -> Config:
     )
 
 
+@pytest.fixture(autouse=True)
+def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest has no browser and no request: whoever it stands for sits at this machine."""
+    if "streamlit.testing.v1" in sys.modules:
+        monkeypatch.setattr("pages.elements.who.here", lambda: True)
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     return config_in(tmp_path)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import charts, store, views
+from bench import actions, charts, store, views
 from bench.config import Config
 from bench.layout import plain
 from bench.live import Now
 from bench.results import Result
 from bench.store import Run
 from bench.text import Words
-from pages.elements import figures
+from pages.elements import figures, signin, who
 
 
 def line(run: Run, t: Words, said: str = "") -> None:
@@ -39,11 +39,16 @@ def moment(settings: Config, run: Run, now: Now, t: Words) -> None:
     st.progress(now.share or 0.0, text=plain(now.sentence))
     if now.detail:
         st.caption(plain(now.detail))
+    actor = who.visitor(settings)
+    closed = signin.reason(actor, "cancel", t)
     if st.button(
-        t("runs.cancel"), key=f"cancel-{run.id}", disabled=run.cancel, icon=":material/stop_circle:"
+        t("runs.cancel"),
+        key=f"cancel-{run.id}",
+        disabled=run.cancel or closed is not None,
+        help=closed,
+        icon=":material/stop_circle:",
     ):
-        with store.opened(settings.database) as db:
-            store.cancel(db, run.id)
+        actions.cancel(settings, actor, run.id)
         st.rerun()
 
 

@@ -1,0 +1,52 @@
+"""What changes the store, each with the person who does it: allowed, done and noted, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec.structs import replace
+from sqlite_utils import Database
+
+from bench import access, audit, store, worker
+from bench.access import Action, Actor
+from bench.config import Config
+from bench.plan import Plan
+
+
+@contextmanager
+def acting(
+    settings: Config, actor: Actor, action: Action, run: str | None = None, **detail: Any
+) -> Iterator[Database]:
+    """One write that the actor may do, with its row in the audit::
+
+        with acting(settings, actor, "edit", run, title=title) as db:
+            store.rename(db, run, title)
+
+    Raises BenchError ``access.why.…`` before anything is done.
+    """
+    access.require(actor, action)
+    with store.opened(settings.database) as db, store.writing(db):
+        yield db
+        audit.note(db, actor, action, run, **detail)
+
+
+def launch(settings: Config, actor: Actor, plan: Plan, token: str | None = None) -> str:
+    """Queue a run, see to it that somebody works on it, and return its id.
+
+    The same ``token`` twice is the same run, done once.
+    """
+    access.require(actor, "launch")
+    with store.opened(settings.database) as db, store.writing(db):
+        run = store.submit(db, replace(plan, owner=plan.owner or actor.who), token)
+        if not audit.entries(db, run, most=1):
+            audit.note(db, actor, "launch", run, title=plan.title)
+    worker.ensure(settings)
+    return run
+
+
+def cancel(settings: Config, actor: Actor, run: str) -> None:
+    """Ask for the end of a run."""
+    with acting(settings, actor, "cancel", run) as db:
+        store.cancel(db, run)
