@@ -258,32 +258,40 @@ def learn(db: Database, run: str, facts: Mapping[str, Any]) -> None:
         db.execute("update runs set facts = ? where id = ?", (_json(known | dict(facts)), run))
 
 
+def keep(
+    db: Database,
+    run: Run,
+    levels: Sequence[tuple[LevelSummary, Sequence[Sample]]],
+    token: str,
+) -> tuple[str, bool]:
+    """Keep a run that happened elsewhere, whole or not at all: its id, and whether it is new.
+
+    The same ``token`` twice is the same run.
+    """
+    if run.live:
+        raise ValueError("a worker would take it")
+    row = msgspec.structs.asdict(run) | {
+        "token": token,
+        "cancel": 0,
+        "plan": _json(run.plan),
+        "facts": _json(run.facts),
+        "fault": None if run.fault is None else _json(run.fault),
+    }
+    with writing(db):
+        if before := _value(db, "select id from runs where token = ?", token):
+            return str(before), False
+        db.table("runs").insert(row)
+        for summary, samples in levels:
+            _level(db, run.id, summary, samples)
+    return run.id, True
+
+
 def save_level(
     db: Database, run: str, summary: LevelSummary, samples: Sequence[Sample] = ()
 ) -> None:
     """Keep a finished level and each of its requests."""
     with writing(db):
-        position = _value(db, "select count(*) from levels where run = ?", run)
-        db.table("levels").insert(
-            {
-                "run": run,
-                "position": position,
-                "kind": summary.kind,
-                "name": summary.name,
-                "concurrency": summary.concurrency,
-                "repeat": summary.repeat,
-                "ok": summary.ok,
-                "failed": summary.failed,
-                "ttft_p50_s": summary.ttft.p50,
-                "ttft_worst_s": summary.ttft.worst,
-                "throughput_tokens_per_s": summary.throughput,
-                "summary": _json(summary),
-            }
-        )
-        db.conn.executemany(
-            "insert into samples values (?, ?, ?, ?)",
-            [(run, position, index, _json(sample)) for index, sample in enumerate(samples)],
-        )
+        _level(db, run, summary, samples)
 
 
 def save_answer(db: Database, run: str, answer: Answer) -> None:
@@ -325,6 +333,12 @@ def load(db: Database, ids: Sequence[str]) -> list[Run]:
         row["id"]: row for row in db.query(f"select * from runs where id in ({marks})", list(ids))
     }
     return [_run(found[run]) for run in dict.fromkeys(ids) if run in found]
+
+
+def by_token(db: Database, tokens: Sequence[str]) -> tuple[str, ...]:
+    """The runs that were kept under these tokens."""
+    found = (_value(db, "select id from runs where token = ?", token) for token in tokens)
+    return tuple(str(run) for run in found if run is not None)
 
 
 def levels(db: Database, run: str) -> list[LevelSummary]:
@@ -411,6 +425,30 @@ def _run(row: Mapping[str, Any]) -> Run:
     values["facts"] = msgspec.json.decode(row["facts"])
     values["fault"] = row["fault"] and msgspec.json.decode(row["fault"], type=Fault)
     return Run(**values)
+
+
+def _level(db: Database, run: str, summary: LevelSummary, samples: Sequence[Sample]) -> None:
+    position = _value(db, "select count(*) from levels where run = ?", run)
+    db.table("levels").insert(
+        {
+            "run": run,
+            "position": position,
+            "kind": summary.kind,
+            "name": summary.name,
+            "concurrency": summary.concurrency,
+            "repeat": summary.repeat,
+            "ok": summary.ok,
+            "failed": summary.failed,
+            "ttft_p50_s": summary.ttft.p50,
+            "ttft_worst_s": summary.ttft.worst,
+            "throughput_tokens_per_s": summary.throughput,
+            "summary": _json(summary),
+        }
+    )
+    db.conn.executemany(
+        "insert into samples values (?, ?, ?, ?)",
+        [(run, position, index, _json(sample)) for index, sample in enumerate(samples)],
+    )
 
 
 def _event(db: Database, run: str, kind: str, data: Mapping[str, Any]) -> None:

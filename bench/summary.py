@@ -71,8 +71,10 @@ class LevelSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Failures by kind."""
     success: Interval | None = None
     """Wilson interval of the success share."""
-    duration: float
-    peak_concurrency: int
+    duration: float | None
+    """None where another tool does not tell."""
+    peak_concurrency: int | None
+    """None where another tool does not tell."""
 
     prompt_tokens_planned: int | None = None
     prompt_tokens: Mean | None = None
