@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -64,6 +65,7 @@ class Gate:
         self.served = tuple(served)
         self.own = own_names()
         self.base = base.rstrip("/")
+        self.logged = float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -75,7 +77,7 @@ class Gate:
             sending = self._answering(scope, headers, send) if scope["type"] == "http" else send
             await self.app(scope, receive, sending)
             return
-        log.warning("%s", problem)
+        self._log(problem)
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
@@ -83,6 +85,12 @@ class Gate:
         t = words(preferred(headers.get("accept-language")))
         answer = PlainTextResponse(t.fault(problem.fault) + "\n", 403, headers=HEADERS)
         await answer(scope, receive, send)
+
+    def _log(self, problem: BenchError) -> None:
+        """At most one line a minute: whoever is refused must not fill the disk."""
+        if time.monotonic() - self.logged > 60:
+            self.logged = time.monotonic()
+            log.warning("%s", problem)
 
     def _problem(self, path: str, headers: Mapping[str, str]) -> BenchError | None:
         host, origin = headers.get("host"), headers.get("origin")

@@ -5,7 +5,7 @@ from uuid import uuid4
 import streamlit as st
 from msgspec.structs import replace
 
-from bench import actions, catalogue, config, offers, planning, preparing, store
+from bench import access, actions, catalogue, config, offers, planning, preparing, store
 from bench.errors import BenchError
 from bench.layout import plain
 from bench.text import words
@@ -14,6 +14,7 @@ from pages.elements import forms, signin, who
 t = words(st.session_state["language"])
 settings = config.read()
 known = catalogue.load()
+actor = who.visitor(settings)
 choices = planning.availability(known, settings)
 with store.opened(settings.database) as db:
     runs = store.runs(db)
@@ -26,6 +27,7 @@ if any(run.live for run in runs):
 models = offers.models(known, choices, t)
 model = forms.choice(t("launch.model"), models, "model")
 if model.id == offers.ENDPOINT:
+    access.require(actor, "launch")  # a server is asked, with its key, as soon as it is named
     asked = forms.server(t)
 else:
     engines = offers.engines(known, choices, model.id, t)
@@ -53,7 +55,6 @@ with st.expander(t("launch.command"), icon=":material/terminal:"):
 
 tight = forms.fit(judged, t)
 plan = replace(plan, override_tight=bool(tight))
-actor = who.visitor(settings)
 if closed := signin.reason(actor, "launch", t):
     st.info(closed, icon=":material/lock:")
 token = st.session_state.setdefault("launch_token", uuid4().hex)  # a second click is the same run

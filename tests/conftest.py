@@ -54,6 +54,7 @@ def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest has no browser and no request: whoever it stands for sits at this machine."""
     if "streamlit.testing.v1" in sys.modules:
         monkeypatch.setattr("pages.elements.who.here", lambda: True)
+        monkeypatch.setattr("pages.elements.who.address", lambda: "127.0.0.1")
 
 
 @pytest.fixture

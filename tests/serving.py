@@ -19,10 +19,12 @@ from engines.process import free_port
 
 
 @contextmanager
-def serving(var: Path, *flags: str) -> Iterator[str]:
-    """``streamlit run app.py`` with its own ``var``; yields its address, and ends all it began."""
-    port = free_port()
+def serving(var: Path, *flags: str, port: int | None = None, **more: str) -> Iterator[str]:
+    """``streamlit run app.py`` with its own ``var`` and ``more`` environment; yields its address,
+    and ends all it began."""
+    port = port or free_port()
     environ = os.environ | {"SPARK_COMPARE_VAR": str(var), "SPARK_COMPARE_IDLE_SECONDS": "0.2"}
+    environ |= more
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *flags]
     log = var / "server.log"
     with log.open("w") as out:

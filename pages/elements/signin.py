@@ -10,6 +10,7 @@ from bench.config import Config
 from bench.errors import BenchError
 from bench.layout import plain
 from bench.text import Words
+from pages.elements import who
 
 
 def gate(actor: Actor, t: Words) -> None:
@@ -57,9 +58,8 @@ def _passcode(settings: Config, t: Words) -> None:
         given = st.text_input(t("access.passcode"), type="password", key="passcode")
         if not st.form_submit_button(t("access.sign_in")):
             return
-        address = st.context.ip_address or "127.0.0.1"
         try:
-            grant = passcode.sign_in(settings, given, address, time.time())
+            grant = passcode.sign_in(settings, given, who.address(), time.time())
         except BenchError as error:
             st.error(plain(t.fault(error.fault)), icon=":material/error:")
             return

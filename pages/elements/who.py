@@ -30,9 +30,14 @@ def asker(request: Request) -> Actor:
 
 
 def here() -> bool:
-    """Whether the browser runs on this machine. Streamlit calls a loopback address None."""
+    """Whether the browser runs on this machine."""
     headers = {name.lower(): value for name, value in st.context.headers.items()}
-    return access.from_here(st.context.ip_address or "127.0.0.1", headers)
+    return access.from_here(address(), headers)
+
+
+def address() -> str:
+    """The other end's address. Streamlit calls a loopback address None."""
+    return st.context.ip_address or "127.0.0.1"
 
 
 def policy(settings: Config) -> Policy:
