@@ -54,8 +54,8 @@ def of_plan(
     return Measured(
         label=label,
         workload=work.id,
-        prompt_tokens=work.prompt_tokens,
-        output_tokens=work.output_tokens,
+        prompt_tokens=work.prompt_tokens or None,
+        output_tokens=work.output_tokens or None,
         arrival=work.arrival,
         levels=tuple(levels),
         health=health,

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bench.catalogue import Catalogue, Published
+from bench.imports import mark
+from bench.imports.mark import Mark
+from bench.imports.values import NAMES
 from bench.sample import Sample
 from bench.summary import Interval, LevelSummary, Mean, Quantiles
 from bench.text import Words
@@ -47,6 +50,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     published: Published | None = None
     levels: tuple[LevelSummary, ...] = ()
     answers: tuple[Answer, ...] = ()
+
+    @property
+    def mark(self) -> Mark | None:
+        """Of an imported run: which tool's it is, and what its numbers mean."""
+        return mark.read(self.run)
 
     @property
     def slots(self) -> int | None:
@@ -92,13 +100,20 @@ def of_run(
         model_name=run.model_name,
         engine=run.engine,
         engine_name=engine_name,
-        label=f"{run.model_name} · {engine_name}",
+        label=_label(run, engine_name),
         colour=colour(run.model, catalogue),
         demo=run.model in catalogue.models and catalogue.models[run.model].demo,
         run=run,
         levels=tuple(levels),
         answers=tuple(answers),
     )
+
+
+def _label(run: Run, engine_name: str) -> str:
+    """Model and engine; of an imported run the tool as well, and the engine where it is told."""
+    found = mark.read(run)
+    tool = NAMES.get(found.tool, found.tool) if found else ""
+    return " · ".join(part for part in (run.model_name, engine_name, tool) if part)
 
 
 def of_published(published: Published, catalogue: Catalogue, t: Words) -> Result:
@@ -123,7 +138,7 @@ def of_published(published: Published, catalogue: Catalogue, t: Words) -> Result
 def told_apart(results: Sequence[Result]) -> list[Result]:
     """Labels as short as they can be: only the model where all ran on the same engine; with the id
     in addition where two would read alike."""
-    runs = all(result.run for result in results)
+    runs = all(result.run and not result.mark for result in results)
     if runs and len(results) > 1 and len({result.engine for result in results}) == 1:
         results = [_named(result, result.model_name) for result in results]
     labels = [result.label for result in results]
@@ -187,7 +202,7 @@ def _point(level: LevelSummary, metric: str) -> Point | None:
         value=value,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        n=level.ok,
+        n=level.ok or None,
         exact=exact,
         queueing="queueing" in level.flags,
     )

@@ -21,7 +21,17 @@ def headline(result: Result, t: Words, *, short: bool = False) -> str:
     one = _measured(result)
     if (result.run and result.run.live) or not (one.levels or one.figures):
         return ""
+    if result.mark and not _judged(one):
+        names = dict.fromkeys(level.name for level in one.levels)
+        levels = t("charts.list_separator").join(names)
+        return t("imports.headline", tool=result.mark.name, levels=levels)
     return verdict.headline(verdict.spot_of(one), t, demo=result.demo and not short)
+
+
+def _judged(one: Measured) -> bool:
+    """Whether an imported result's own numbers can be held against the criteria of a sweet spot."""
+    ours = not {"ttft", "decode_speed"} & set(one.definitions)
+    return ours and verdict.spot_of(one).kind != "unknown"
 
 
 def outcome(result: Result, t: Words) -> str:
@@ -36,7 +46,9 @@ def reasons(result: Result, t: Words) -> list[str]:
     if not result.run or not result.levels:
         return []
     spot = verdict.spot_of(_measured(result))
-    said = [verdict.conditions(spot, result.run.plan.workload, t)] if spot.level else []
+    work = result.run.plan.workload
+    told = work.prompt_tokens and work.output_tokens  # a file may not tell
+    said = [verdict.conditions(spot, work, t)] if spot.level and told else []
     return [*said, *verdict.reasons(spot, t)]
 
 
@@ -83,7 +95,11 @@ def _measured(result: Result) -> Measured:
         return measured.of_published(result.label, result.published)
     assert result.run
     state = health.health(_stamp(result.run))
-    return measured.of_plan(result.label, result.run.plan, result.levels, state)
+    made = measured.of_plan(result.label, result.run.plan, result.levels, state)
+    if mark := result.mark:
+        definitions = mark.definitions
+        return msgspec.structs.replace(made, source="imported", definitions=definitions)
+    return made
 
 
 def _stamp(run: Run) -> HealthStamp | None:
@@ -97,6 +113,7 @@ def warnings(result: Result, t: Words) -> list[str]:
     """What a reader must know of the machine and of the levels, each said once."""
     stamp = _stamp(result.run) if result.run else None
     said = list(health.sentences(stamp, t)) if stamp else []
+    said += [t.fault(one) for one in result.mark.warnings] if result.mark else []
     flags: dict[str, list[str]] = {}
     for level in result.levels:
         for flag in level.flags:

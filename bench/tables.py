@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.imports import mark
 from bench.layout import plain
 from bench.results import Result, bars, points
 from bench.store import Event, Run
@@ -121,6 +122,11 @@ def command(run: Run) -> str:
     return str(known) if known else shlex.join(map(str, argv)) if argv else ""
 
 
+def no_command(run: Run) -> str:
+    """The key of the sentence that says why a command is not known."""
+    return "imports.command_none" if mark.read(run) else "run.command_none"
+
+
 def settings(run: Run, t: Words) -> list[dict[str, str]]:
     """What a reader needs to repeat the run, beside its command."""
     plan, facts = run.plan, run.facts
@@ -133,14 +139,17 @@ def settings(run: Run, t: Words) -> list[dict[str, str]]:
         "slots": facts.get("slots") or plan.recipe.slots or None,
         "tokenizer": _tokenizer(facts.get("tokenizer"), t),
         "workload": run.workload,
-        "seed": plan.seed,
+        "seed": plan.seed or None,
         "source": plan.recipe.source or None,
     }
-    return [
+    rows = [
         {t("run.settings"): t(f"run.setting.{name}"), t("run.value"): str(value)}
         for name, value in known.items()
         if value is not None
     ]
+    found = mark.read(run)
+    told = found.told if found else {}
+    return rows + [{t("run.settings"): name, t("run.value"): told[name]} for name in told]
 
 
 def _tokenizer(kind: Any, t: Words) -> Any:

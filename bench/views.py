@@ -12,6 +12,7 @@ import msgspec
 from bench import chinese, definitions
 from bench.chinese import Literacy
 from bench.figure import Figure
+from bench.imports.mark import Mark
 from bench.results import Result, answers_by_prompt, bars, points
 from bench.sample import Sample
 from bench.store import Answer, Run
@@ -150,6 +151,11 @@ def _provenance(result: Result, t: Words, timezone: str | None) -> str:
             date=published.date,
             source=published.source,
         )
+    if mark := result.mark:
+        other = t("charts.list_separator").join(other_definitions(result, t))
+        metrics = t("imports.caption_other", metrics=other) if other else ""
+        date, same = mark.date or t("imports.no_date"), t("imports.caption_same")
+        return t("imports.caption", tool=mark.name, date=date, metrics=metrics or same)
     assert result.run
     run, work = result.run, result.run.plan.workload
     return t(
@@ -161,6 +167,20 @@ def _provenance(result: Result, t: Words, timezone: str | None) -> str:
         version=str(run.facts.get("engine_version") or "–"),
         date=when(run.created, timezone),
     )
+
+
+def imported(result: Result, mark: Mark, t: Words) -> str:
+    """Where an imported result comes from, and which of its numbers are defined otherwise."""
+    fields = {"label": result.label, "file": mark.file or "–", "tool": mark.name}
+    fields |= {"date": mark.date or t("imports.no_date")}
+    if other := other_definitions(result, t):
+        return t("imports.note", metrics=t("charts.list_separator").join(other), **fields)
+    return t("imports.note_same", **fields)
+
+
+def other_definitions(result: Result, t: Words) -> list[str]:
+    """The names of the metrics that an imported result defines in its own way."""
+    return [definitions.name(one, t) for one in result.mark.definitions] if result.mark else []
 
 
 def definition(metric: str, t: Words) -> str:

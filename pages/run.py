@@ -6,7 +6,7 @@ from bench import catalogue, charts, config, links, live, progress, store, table
 from bench.layout import plain
 from bench.store import Run
 from bench.text import words
-from pages.elements import answers, figures, lists, said
+from pages.elements import answers, figures, imported, lists, said
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -46,6 +46,7 @@ def going_on(run: Run = run) -> None:
 if run.live:
     going_on()
 lists.ending(run, t)
+said.sources([result], t)
 said.headline(result, t)
 lists.numbers(result, t)
 said.share([run.id], t)
@@ -60,11 +61,12 @@ if result.answers:
             answers.one(answer, t)
 lists.requests(settings, result, t)
 with st.expander(t("run.repeat"), icon=":material/terminal:"):
-    st.code(tables.command(run) or t("run.command_none"), language="bash", wrap_lines=True)
+    st.code(tables.command(run) or t(tables.no_command(run)), language="bash", wrap_lines=True)
     st.table(tables.escaped(tables.settings(run, t)), border="horizontal", hide_index=True)
 with st.expander(t("run.timeline"), icon=":material/timeline:"):
     rows = tables.timeline(events, t, st.context.timezone)
     st.table(tables.escaped(rows), border="horizontal", hide_index=True)
+imported.grey(result.mark, t)
 if result.levels:
     with st.expander(t("run.numbers_table"), icon=":material/table_chart:"):
         figures.table([result], t)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from bench.errors import Fault
 from bench.imports.values import NAMES, Found, Import, Number
-from bench.store import Run
+
+if TYPE_CHECKING:  # values only: what draws a chart needs no database
+    from bench.store import Run
 
 FACT = "imported"
 """The fact under which a run's mark is stored."""

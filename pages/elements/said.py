@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import catalogue, links, sentences
+from bench import catalogue, links, sentences, views
 from bench.layout import plain
 from bench.results import Result
 from bench.text import Words
@@ -36,6 +36,9 @@ def sources(results: Sequence[Result], t: Words) -> None:
             fields = {"author": one.author, "date": one.date, "source": one.source}
             note = t("compare.published_note", label=result.label, workload=one.workload, **fields)
             st.caption(plain(note))
+        if mark := result.mark:
+            st.badge(t("imports.badge", tool=mark.name), color="violet", icon=":material/upload:")
+            st.caption(plain(views.imported(result, mark, t)))
 
 
 def share(ids: Sequence[str], t: Words) -> None:
