@@ -9,10 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 from sqlite_utils import Database
 
-from bench import access, audit, store, worker
+from bench import access, audit, roster, store, worker
 from bench.access import Action, Actor
 from bench.config import Config
 from bench.plan import Plan
+from bench.roster import Engine
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def launch(settings: Config, actor: Actor, plan: Plan, token: str | None = None)
         run = store.submit(db, replace(plan, owner=plan.owner or actor.who), token)
         if not audit.entries(db, run, most=1):
             audit.note(db, actor, "launch", run, title=plan.title)
-    worker.ensure(settings)
+    worker.ensure(settings, plan.host)
     return run
 
 
@@ -50,3 +51,10 @@ def cancel(settings: Config, actor: Actor, run: str) -> None:
     """Ask for the end of a run."""
     with acting(settings, actor, "cancel", run) as db:
         store.cancel(db, run)
+
+
+def stop_engine(settings: Config, actor: Actor, engine: Engine) -> None:
+    """Ask for the end of an engine that was left or kept; its machine's worker ends it."""
+    with acting(settings, actor, "cancel", engine.run, engine=engine.container) as db:
+        roster.ask_stop(db, engine.run)
+    worker.ensure(settings, engine.machine)

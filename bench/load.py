@@ -25,6 +25,7 @@ from bench.client import Prepared, asked, prepared
 from bench.connection import Clock
 from bench.judge import Attempt, Counter, sample_of
 from bench.meter import TICK, Lag, still
+from bench.pulse import Flight
 from bench.sample import LevelRun, Sample
 from bench.target import Ask, Target
 from bench.wire import Wire
@@ -45,6 +46,7 @@ async def run_level(
     stop: threading.Event | None = None,
     stall_seconds: float = 300.0,
     progress: Progress = lambda ended, failed: None,
+    begun: Callable[[Flight], None] = lambda flight: None,
     count: Counter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
     clock: Clock = time.perf_counter,
@@ -52,7 +54,8 @@ async def run_level(
     """Send all asks and say how it went; a request that fails is a sample like any other.
 
     ``progress(ended, failed)`` is called when a request ends and must do no I/O; errors inside a
-    stream are not known before the level is over. When ``stop`` is
+    stream are not known before the level is over. ``begun`` gets what another thread may ask while
+    the level runs: how many requests are in flight, how many pieces have come. When ``stop`` is
     set, open requests end as ``cancelled``, no more are sent, and what was measured is kept.
     """
     wire = transport or Wire(verify=target.verify, stall_seconds=stall_seconds, clock=clock)
@@ -62,6 +65,7 @@ async def run_level(
             with suppress(httpx.TransportError):  # each request will say so itself
                 await wire.open(ready[0].request.url, min(concurrency, len(asks)))
         level = _Level(wire, target, list(zip(asks, ready, strict=True)), progress, clock)
+        begun(level.flight)
         starts = _starts(arrival, len(asks), concurrency, rate, seed)
         lag = Lag()
         with still():
@@ -99,6 +103,11 @@ class _Level:
         self._progress, self._clock = progress, clock
         self._refused: list[str] = []
         self._ended = self._failed = 0
+
+    def flight(self) -> tuple[int, int]:
+        """(requests in flight, pieces that have come)."""
+        seen = [attempt.exchange for attempt in list(self.attempts.values())]
+        return sum(one.end is None for one in seen), sum(len(one.reads) for one in seen)
 
     async def users(self, starts: Sequence[float]) -> None:
         """One user for each start, in seconds from now; they take the asks in turn."""

@@ -22,6 +22,8 @@ from engines.stages import Progress
 PATIENCE = 600.0
 """Seconds without a new stage and without a new byte of log after which it is given up."""
 PERIOD = 0.25
+TELL = 2.0
+"""Seconds between two words on how it goes: memory falls while a log is silent."""
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,22 +49,24 @@ def wait_ready(
 ) -> Loaded:
     """Wait until the engine is healthy, names this model and answers it (A17).
 
-    ``tell`` gets (progress, seconds since the start, last line) whenever something moved; ``check``
-    raises to end the waiting. Raises what ``died`` found, or BenchError ``engine_stuck``.
+    ``tell`` gets (progress, seconds since the start, last line) at each new stage, and every
+    `TELL` seconds; ``check`` raises to end the waiting. Raises what ``died`` found, or BenchError
+    ``engine_stuck``.
     """
-    begun = moved = clock()
+    begun = moved = told = clock()
     progress, last = Progress(), ""
     new = _follow(log) if log else repeat((False, list[str]()))
     while True:
         check()
         ready = probe.ready(url, model, headers)  # before the log is read: no line is missed
-        (came, lines), now = next(new), clock()
+        (came, lines), now, stage = next(new), clock(), progress.stage
         for line in lines:
             progress = stages.step(progress, line, now - begun)
             last = stages.plain(line).strip() or last
         if came:
             moved = now
-        if lines:
+        if progress.stage != stage or now - told >= TELL:
+            told = now
             tell(progress, now - begun, last)
         if (error := died()) is not None:
             raise error

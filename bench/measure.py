@@ -21,6 +21,7 @@ from bench.errors import BenchError
 from bench.halt import Halt
 from bench.plan import Plan
 from bench.progress import Progress
+from bench.pulse import Flight, Pulse
 from bench.sample import LevelRun, Sample
 from bench.steps import Step, level_step, steps
 from bench.store import Answer
@@ -44,6 +45,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     progress: Callable[[Progress], None]
     counters: Callable[[], Mapping[str, float]] = dict
     """The engine's own counters now."""
+    pulse: Pulse = msgspec.field(default_factory=Pulse)
+    """Told what is in flight, so that a stall is seen."""
     between: Callable[[], None] = lambda: None
     """Called when a level is stored: the moment to write what was kept back."""
 
@@ -188,7 +191,10 @@ def _run(
     def progress(done: int, failed: int) -> None:
         session.progress(Progress(done, failed, len(asks)))
 
-    return asyncio.run(
+    def begun(flight: Flight) -> None:
+        session.pulse.flight = flight
+
+    run = asyncio.run(
         load.run_level(
             session.target,
             asks,
@@ -198,8 +204,11 @@ def _run(
             seed=session.plan.seed,
             stop=session.halt.event,
             progress=progress if counted else lambda done, failed: None,
+            begun=begun,
         )
     )
+    session.pulse.rest()
+    return run
 
 
 def _answer(session: Session, prompt: Prompt, *, position: int, of: int) -> None:

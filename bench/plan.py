@@ -26,6 +26,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Makes this run's prompts unlike any other run's, and repeatable."""
     artifact_bytes: int | None = None
     keep_running: bool = False
+    """Whether its engine is left running for the next run of the same launch."""
+    fetch_image: bool = True
+    """Whether an image that is missing may be fetched: somebody was asked."""
     owner: str = ""
     """Who started it, for people to find their runs."""
     override_tight: bool = False

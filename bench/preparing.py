@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
-from bench import fit, host, smi, weights
+from bench import catalogue, elsewhere, fit, machines, weights
 from bench.config import Config
 from bench.diary import Diary
 from bench.errors import BenchError
@@ -15,7 +17,9 @@ from bench.fit import Fit
 from bench.host import GIB, Host
 from bench.need import Load
 from bench.plan import Plan
-from engines import Launch, docker, images
+from bench.weights import Weights
+from engines import Launch, docker, faraway, images
+from engines.docker_run import instance
 
 
 def load_of(plan: Plan) -> Load:
@@ -25,19 +29,21 @@ def load_of(plan: Plan) -> Load:
 
 
 def check_fit(config: Config, plan: Plan, machine: Host | None = None) -> Fit | None:
-    """Judge the plan on this machine as it is now; None where nothing is launched here."""
+    """Judge the plan on its machine as it is now; None where nothing is launched, or where the
+    model's size is unknown."""
     if plan.engine in ("endpoint", "ollama") or not plan.recipe.path:
         return None
-    return fit.check(
-        machine or host.read(config.proc, nvidia_smi=smi.ask),
-        weights.read(
-            Path(plan.recipe.path),
-            "gguf" if plan.recipe.path.endswith(".gguf") else "safetensors",
-            [Path(plan.recipe.root)] if plan.recipe.root else [],
-        ),
-        plan.recipe,
-        load_of(plan),
-        floor=round(config.floor_gib * GIB),
+    found = _weights(plan)
+    return (
+        None
+        if found is None
+        else fit.check(
+            machine or machines.look(config),
+            found,
+            plan.recipe,
+            load_of(plan),
+            floor=round(config.floor_gib * GIB),
+        )
     )
 
 
@@ -46,14 +52,40 @@ def prepare(
 ) -> None:
     """Refuse what cannot fit, and fetch an image that is missing.
 
+    Another machine's memory is seen from inside a container, so there the image comes first.
     Raises BenchError with what the fit check saw, or what fetching an image may raise.
     """
+    if config.machine == machines.LOCAL:
+        _fit(config, plan, diary)
+    check()
+    if launch.image is None:
+        return
+    client = docker.client(config.docker_host)
+    with closing(client):
+        _fetch(config, client, plan, launch.image, diary, check)
+        if config.machine != machines.LOCAL:
+            app = instance(config.var)
+            host = config.docker_host
+            faraway.describe(client, host, launch.image, app, config.proc, launch.gpus)
+            _fit(config, plan, diary)
+
+
+def _weights(plan: Plan) -> Weights | None:
+    """What the plan's model holds: read from its files; elsewhere its publisher's word."""
+    recipe = plan.recipe
+    if plan.host != machines.LOCAL:
+        return elsewhere.published(catalogue.load(), plan.model, plan.artifact)
+    form: Literal["gguf", "safetensors"] = (
+        "gguf" if recipe.path.endswith(".gguf") else "safetensors"
+    )
+    return weights.read(Path(recipe.path), form, [Path(recipe.root)] if recipe.root else [])
+
+
+def _fit(config: Config, plan: Plan, diary: Diary) -> None:
     judged = check_fit(config, plan)
     if judged is not None:
         diary.learn(fit=msgspec.to_builtins(judged))
         _refuse(judged, plan)
-    if launch.image is not None:
-        _fetch(config, launch.image, diary, check)
 
 
 def _refuse(judged: Fit, plan: Plan) -> None:
@@ -63,13 +95,17 @@ def _refuse(judged: Fit, plan: Plan) -> None:
     raise BenchError.of(msgspec.structs.replace(found.seen, remedy=found.remedy))
 
 
-def _fetch(config: Config, image: str, diary: Diary, check: Callable[[], None]) -> None:
-    client = docker.client(config.docker_host)
+def _fetch(
+    config: Config, client: Any, plan: Plan, image: str, diary: Diary, check: Callable[[], None]
+) -> None:
     if images.have(client, config.docker_host, image):
         return
+    if not plan.fetch_image:
+        raise BenchError("image_not_asked", image=image)
 
     def tell(pull: images.Pull) -> None:
         share = pull.bytes_done / pull.bytes if pull.bytes else None
-        diary.note("stage", stage="image", share=share, text=image)
+        text = f"{image}: {pull.layers_done}/{pull.layers}"
+        diary.note("stage", stage="image", share=share, text=text)
 
     images.pull(client, config.docker_host, image, tell, check)

@@ -7,16 +7,15 @@ what its publisher says of it: its size in data/models.toml, its layers in data/
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from bench import artifacts, catalogue, config, fit, host, offers, preparing, smi
-from bench.catalogue import Artifact, Catalogue
-from bench.config import ROOT, Config
+from bench import catalogue, config, elsewhere, fit, host, offers, preparing, smi
+from bench.catalogue import Catalogue
+from bench.config import Config
 from bench.errors import BenchError, Fault
 from bench.fit import Fit
 from bench.host import GIB, Host
@@ -26,8 +25,6 @@ from bench.text import Words, words
 from bench.weights import Weights
 from engines import Launch, docker, images
 from engines.launches import launch_for
-
-SHAPES = ROOT / "data" / "shapes"
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +61,11 @@ def look(
         absent = error
         plan = plan_for(known, settings, engine=engine, model=model, artifact=entry.artifact,
                         workload=workload, overrides=overrides,
-                        found=_expected(chosen, settings))  # fmt: skip
+                        found=elsewhere.expected(chosen, settings.model_roots[0]))  # fmt: skip
     launch = launch_for(plan.recipe)
-    judged = _judged(settings, plan, machine, _published(chosen, model) if absent else None)
+    judged = _judged(
+        settings, plan, machine, elsewhere.published(known, model, chosen.id) if absent else None
+    )
     return Preview(
         plan=plan,
         launch=launch,
@@ -154,28 +153,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--language", choices=("en", "zh-TW"), default="en")
     return parser
-
-
-def _expected(chosen: Artifact, settings: Config) -> artifacts.Found:
-    root = settings.model_roots[0]
-    return artifacts.Found(root=root, path=root / chosen.path, files=())
-
-
-def _published(chosen: Artifact, model: str) -> Weights | None:
-    """What is known of a model that is not here; None without a size."""
-    if chosen.size_bytes is None or chosen.format == "ollama":
-        return None
-    shape = SHAPES / f"{model}.json"
-    told = chosen.format == "safetensors" and shape.exists()
-    return Weights(
-        path=chosen.path,
-        format=chosen.format,
-        bytes=chosen.size_bytes,
-        files=0,
-        quantization=chosen.quantization,
-        config=json.loads(shape.read_text()) if told else {},
-        published=True,
-    )
 
 
 def _judged(settings: Config, plan: Plan, machine: Host, published: Weights | None) -> Fit | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from bench import diagnosis, host, loading, probe, store, watchdog
+from bench import diagnosis, host, loading, machines, probe, store, watchdog
 from bench.config import Config
 from bench.diary import Diary
 from bench.errors import BenchError, Fault
@@ -16,6 +16,7 @@ from bench.probe import Served
 from bench.store import Run
 from engines import Exit, Launch, Running, docker, endpoint, process, stages
 from engines.eta import PastLoad, eta
+from engines.reach import Reach
 from engines.stages import Progress
 
 
@@ -25,7 +26,14 @@ def start(config: Config, run: Run, launch: Launch) -> Running:
         return endpoint.Elsewhere(str(run.plan.recipe.url))
     if launch.image is None:
         return process.start(launch, run.id, config.var)
-    return docker.start(launch, run.id, config.var, host=config.docker_host)
+    return docker.start(launch, run.id, config.var, host=config.docker_host, reach=_far(config))
+
+
+def _far(config: Config) -> Reach:
+    if config.machine == machines.LOCAL:
+        return Reach()
+    machine = machines.named(config, config.machine)
+    return Reach(url=machine.url, bind=machine.bind, seen=config.proc)
 
 
 def looks(config: Config, run: Run, running: Running) -> list[Look]:
@@ -62,15 +70,19 @@ def ready(
     running: Running,
     diary: Diary,
     check: Callable[[], None],
+    warm: str | None = None,
 ) -> Served:
-    """Wait for the first answer, telling the stages; returns what the engine says of itself."""
+    """Wait for the first answer, telling the stages; returns what the engine says of itself.
+
+    ``warm`` names the run that started it, where this one did not: then there is no start to tell.
+    """
     headers = probe.headers(run.plan.recipe.key_env)
-    past = _past(config, run)
+    past, rate = _past(config, run), _rate(config)
     if run.plan.engine == "endpoint":
         _reach(running.url, headers)
 
     def tell(now: Progress, seconds: float, line: str) -> None:
-        left = eta(now, seconds, past, run.plan.artifact_bytes)
+        left = eta(now, seconds, past, run.plan.artifact_bytes, rate)
         diary.note(
             "stage",
             stage=now.stage,
@@ -86,13 +98,23 @@ def ready(
         launch.served,
         headers,
         engine=run.engine,
-        log=running.log_path,
+        log=None if warm else running.log_path,
         died=lambda: _died(run, running),
         tell=tell,
         check=check,
     )
     served = probe.served(running.url, headers)
-    diary.learn(**_learnt(loaded, served), **running.facts())
+    start = {"warm": warm} if warm else _start(loaded) if running.log_path else {}
+    said = loaded.progress.facts
+    diary.learn(
+        **start,
+        **running.facts(),
+        engine_version=served.version or said.version,
+        slots=served.slots or said.slots,
+        context=served.context,
+        tokenizer="engine" if served.tokenizes else "estimate",
+        round_trip=probe.round_trip(served.url, headers),
+    )
     return served
 
 
@@ -111,24 +133,30 @@ def _died(run: Run, running: Running) -> BenchError | None:
     return None if ended is None else why(run, running, ended)
 
 
-def _learnt(loaded: loading.Loaded, served: Served) -> Mapping[str, object]:
+def _start(loaded: loading.Loaded) -> Mapping[str, object]:
+    """What is kept of a start. One that was warm has none of it."""
     return {
         "load_seconds": loaded.seconds,
         "load": msgspec.to_builtins(loaded.progress.facts),
         "stages": stages.durations(loaded.progress, loaded.seconds),
-        "engine_version": served.version or loaded.progress.facts.version,
-        "slots": served.slots or loaded.progress.facts.slots,
-        "context": served.context,
-        "tokenizer": "engine" if served.tokenizes else "estimate",
     }
 
 
 def _past(config: Config, run: Run) -> list[PastLoad]:
     """This machine's finished starts of the same artifact on the same engine, newest first."""
     with store.opened(config.database) as db:
-        facts = store.facts_of(db, run.model, run.artifact, run.engine)
+        facts = store.facts_of(db, run)
     return [
         PastLoad(seconds=known["load_seconds"], stages=known.get("stages", {}))
         for known in facts
         if "load_seconds" in known
     ]
+
+
+def _rate(config: Config) -> float | None:
+    """Bytes a second at which this machine loaded weights last, whatever the model."""
+    with store.opened(config.database) as db:
+        for size, known in store.loads(db, config.machine):
+            if size and (seconds := known.get("stages", {}).get("weights")):
+                return float(size) / float(seconds)
+    return None

@@ -393,6 +393,16 @@ def facts_of(db: Database, like: Run) -> list[dict[str, Any]]:
     return [msgspec.json.decode(text) for (text,) in rows]
 
 
+def loads(db: Database, host: str) -> list[tuple[int | None, dict[str, Any]]]:
+    """(bytes of the model, what was learnt) of a machine's runs, newest first."""
+    rows = db.execute(
+        """select json_extract(plan, '$.artifact_bytes'), facts from runs where host = ?
+           and source = 'measured' order by created desc limit 20""",
+        [host],
+    )
+    return [(size, msgspec.json.decode(text)) for size, text in rows]
+
+
 def everything(db: Database, run: str) -> dict[str, Any]:
     """All that is stored of a run, as plain values."""
     kept = levels(db, run)

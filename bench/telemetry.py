@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from bench import health, probe, smi
+from bench import health, machines, probe
 from bench.config import Config
 from bench.health import Canary, HealthStamp, Reading
 
@@ -43,16 +43,22 @@ class Telemetry:
         self._rows: list[Row] = []
         self._taken = 0
         self._readings: list[Reading] = []
-        self.before = health.read(config.proc, smi.ask)
+        self._ask = machines.asking(config)
+        self.before = health.read(config.proc, self._ask)
 
     def read(self) -> None:
         """One reading of the machine and the engine."""
-        reading = health.read(self._config.proc, smi.ask, report=False)
+        reading = health.read(self._config.proc, self._ask, report=False)
         counters = probe.metrics(self._url, self._headers)
         told = {name: counters[name] for name in COUNTERS if name in counters}
         at = time.monotonic() - self._begun
         self._readings.append(reading)
         self._rows.append((at, {"machine": msgspec.to_builtins(reading), "engine": told}))
+
+    def moving(self) -> float | None:
+        """The engine's counters added up, as last read: the same twice means that nothing moved."""
+        told = self._rows[-1][1]["engine"] if self._rows else None
+        return sum(told.values()) if isinstance(told, dict) and told else None
 
     def take(self) -> list[Row]:
         """The rows that nobody has taken yet."""
@@ -66,7 +72,7 @@ class Telemetry:
         return HealthStamp(
             before=self.before,
             during=tuple(self._readings[::stride]),
-            after=health.read(self._config.proc, smi.ask),
+            after=health.read(self._config.proc, self._ask),
             canary=canary,
         )
 

@@ -5,7 +5,6 @@ A container without our labels (`docker_run.py`) is never touched.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import socket
 import time
@@ -13,19 +12,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import docker
-import msgspec
 import requests
 from docker import errors
 
 from bench.errors import BenchError
 from engines import Exit, Launch, images
 from engines.docker_faults import explained
-from engines.docker_run import APP, RUN, options
+from engines.docker_run import APP, instance, options
 from engines.docker_socket import listening
 from engines.logs import Follower, LogFile
 from engines.process import free_port
+from engines.reach import Reach, opened
 
 LOCAL = "unix:///var/run/docker.sock"
 TRIES = 5
@@ -51,9 +51,19 @@ def client(host: str = LOCAL, timeout: float | None = 60) -> docker.DockerClient
 class Container:
     """A `Running` engine in a container."""
 
-    def __init__(self, container: Any, url: str, log: LogFile, host: str, facts: dict[str, Any]):
+    def __init__(
+        self,
+        container: Any,
+        url: str,
+        log: LogFile,
+        host: str,
+        facts: dict[str, Any],
+        beside: ExitStack,
+    ):
+        """``beside`` is closed when the engine is stopped or left: a tunnel, a watch."""
         self.url = url
         self.log_path = log.path
+        self._beside = beside
         self._container = container
         self._host = host
         self._facts = facts
@@ -85,10 +95,16 @@ class Container:
                 self._container.stop(timeout=patience)
         finally:
             self._follower.finish()
+            self._beside.close()
         with explained(self._host), suppress(errors.NotFound):
             self._container.remove(force=True)
         self._patient.close()
         self._container.client.close()
+
+    def leave(self) -> None:
+        """Let it run on, and have no more to do with it."""
+        self._follower.leave()
+        self._beside.close()
 
     def facts(self) -> dict[str, Any]:
         return self._facts
@@ -104,14 +120,23 @@ class Container:
 
 
 def start(
-    launch: Launch, run: str, var: Path, *, host: str = LOCAL, port: int | None = None
+    launch: Launch,
+    run: str,
+    var: Path,
+    *,
+    host: str = LOCAL,
+    port: int | None = None,
+    reach: Reach | None = None,
 ) -> Container:
     """Create and start it; ready is another question (`bench.loading`).
 
-    ``port`` is the port on the host's 127.0.0.1; without one a free one is taken. Whatever fails,
-    no container is left. Raises BenchError, whose codes are in docker_faults.py.
+    ``port`` is the port on the host; without one a free one is taken. Whatever fails, no container
+    is left. Raises BenchError, whose codes are in docker_faults.py, or ``tunnel_failed``.
     """
-    if port is None and host.startswith("unix://"):
+    reach = reach or Reach()
+    if reach.url:
+        port = urlsplit(reach.url).port
+    elif port is None and host.startswith("unix://"):
         port = free_port()  # another host's Docker takes one itself
     if launch.network == "host" and host.startswith("unix://"):
         port = _free(launch.port)
@@ -121,76 +146,59 @@ def start(
         undo.callback(docker_client.close)
         facts = images.facts(docker_client, host, image)
         with explained(host, image):
-            container = _create(docker_client, launch, run, instance(var), port)
+            container = _create(docker_client, launch, run, instance(var), port, reach.bind)
             undo.callback(_remove, container)
             container.start()
             container.reload()
-        log = LogFile(var / "logs" / f"{run}.log")
-        undo.callback(log.close)
-        facts |= {"container": container.name, "docker_host": host}
-        url = f"http://127.0.0.1:{port or _host_port(container, launch)}"
-        engine = Container(container, url, log, host, facts)
+        engine = _reached(container, launch, _log(var, run), host, reach, facts)
         undo.pop_all()
     return engine
 
 
-class Leftover(msgspec.Struct, frozen=True, kw_only=True):
-    """A container of ours."""
-
-    id: str
-    name: str
-    run: str
-    state: str
-    image: str
-    created: str
-
-
-def ours(var: Path, host: str = LOCAL) -> list[Leftover]:
-    """The containers that this installation started and that are still there."""
-    with closing(client(host)) as docker_client, explained(host):
-        return [
-            Leftover(
-                id=container.id,
-                name=container.name,
-                run=container.labels.get(RUN, ""),
-                state=container.status,
-                image=container.attrs["Config"]["Image"],
-                created=container.attrs["Created"],
-            )
-            for container in _ours(docker_client, var)
-        ]
+def attach(
+    name: str, launch: Launch, run: str, var: Path, *, host: str = LOCAL, reach: Reach | None = None
+) -> Container | None:
+    """A container of ours that was left running, for another run; None when it runs no more, or
+    its image's tag has come to mean another image."""
+    docker_client = client(host)
+    with ExitStack() as undo:
+        undo.callback(docker_client.close)
+        with explained(host), suppress(errors.NotFound):
+            container = docker_client.containers.get(name)
+            if container.labels.get(APP) != instance(var):
+                return None
+            facts = images.facts(docker_client, host, str(launch.image))
+            if container.status == "running" and container.image.id == facts["image_id"]:
+                engine = _reached(container, launch, _log(var, run), host, reach or Reach(), facts)
+                undo.pop_all()
+                return engine
+    return None
 
 
-def stop_strays(var: Path, host: str = LOCAL, keep: tuple[str, ...] = ()) -> list[str]:
-    """Stop and remove what a killed worker left, but for the runs in ``keep``; the others' ids.
-
-    Call it with the lock held.
-    """
-    stopped = []
-    with closing(client(host)) as docker_client, explained(host):
-        for container in _ours(docker_client, var):
-            run = container.labels.get(RUN, "")
-            if run not in keep:
-                with suppress(errors.NotFound):
-                    container.remove(force=True)
-                stopped.append(run)
-    return stopped
-
-
-def instance(var: Path) -> str:
-    """What tells this installation's containers from another's on the same machine."""
-    return hashlib.sha256(str(var.resolve()).encode()).hexdigest()[:12]
+def _reached(
+    container: Any,
+    launch: Launch,
+    log: Path,
+    host: str,
+    reach: Reach,
+    facts: dict[str, Any],
+) -> Container:
+    """A started container with its log and its address here."""
+    facts = facts | {"container": container.name, "docker_host": host}
+    with ExitStack() as beside:
+        url = opened(reach, host, _host_port(container, launch), container, beside)
+        file = LogFile(log)
+        return Container(container, url, file, host, facts, beside.pop_all())
 
 
-def _ours(docker_client: Any, var: Path) -> list[Any]:
-    label = f"{APP}={instance(var)}"
-    return list(
-        docker_client.containers.list(all=True, ignore_removed=True, filters={"label": label})
-    )
+def _log(var: Path, run: str) -> Path:
+    return var / "logs" / f"{run}.log"
 
 
-def _create(docker_client: Any, launch: Launch, run: str, app: str, port: int | None) -> Any:
-    wanted = options(launch, run, app, port)
+def _create(
+    docker_client: Any, launch: Launch, run: str, app: str, port: int | None, bind: str
+) -> Any:
+    wanted = options(launch, run, app, port, bind)
     for attempt in range(TRIES):
         try:
             return docker_client.containers.create(**wanted)

@@ -6,7 +6,9 @@ it, and ``spark-compare.run`` the run.
 
 from __future__ import annotations
 
+import hashlib
 import shlex
+from pathlib import Path
 from typing import Any
 
 from docker import types
@@ -17,7 +19,14 @@ APP = "spark-compare.app"
 RUN = "spark-compare.run"
 
 
-def options(launch: Launch, run: str, app: str, port: int | None) -> dict[str, Any]:
+def instance(var: Path) -> str:
+    """What tells this installation's containers from another's on the same machine."""
+    return hashlib.sha256(str(var.resolve()).encode()).hexdigest()[:12]
+
+
+def options(
+    launch: Launch, run: str, app: str, port: int | None, bind: str = "127.0.0.1"
+) -> dict[str, Any]:
     """The arguments of the SDK's ``create``: the same as `command` says in words."""
     bridge = launch.network == "bridge"
     return {
@@ -32,7 +41,7 @@ def options(launch: Launch, run: str, app: str, port: int | None) -> dict[str, A
             for mount in launch.mounts
         ],
         "network_mode": "bridge" if bridge else "host",
-        "ports": {f"{launch.port}/tcp": ("127.0.0.1", port)} if bridge else {},
+        "ports": {f"{launch.port}/tcp": (bind, port)} if bridge else {},
         "ipc_mode": "host" if launch.ipc_host else None,
         "shm_size": launch.shm_bytes or None,
         "ulimits": [
@@ -48,7 +57,13 @@ def options(launch: Launch, run: str, app: str, port: int | None) -> dict[str, A
     }
 
 
-def command(launch: Launch, run: str = "by-hand", app: str = "by-hand", port: int = 0) -> str:
+def command(
+    launch: Launch,
+    run: str = "by-hand",
+    app: str = "by-hand",
+    port: int = 0,
+    bind: str = "127.0.0.1",
+) -> str:
     """``docker run …`` for a shell, in one line: what `start` does, typed by hand."""
     words = ["docker", "run", "--name", f"spark-compare-{run}", "--init"]
     words += ["--label", f"{APP}={app}", "--label", f"{RUN}={run}"]
@@ -58,7 +73,7 @@ def command(launch: Launch, run: str = "by-hand", app: str = "by-hand", port: in
     if launch.network == "host":
         words += ["--network", "host"]
     else:
-        words += ["--publish", f"127.0.0.1:{port or launch.port}:{launch.port}"]
+        words += ["--publish", f"{bind}:{port or launch.port}:{launch.port}"]
     if launch.ipc_host:
         words += ["--ipc", "host"]
     if launch.shm_bytes:

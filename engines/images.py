@@ -47,6 +47,16 @@ def facts(client: Any, host: str, image: str) -> dict[str, Any]:
     }
 
 
+def names(client: Any, host: str) -> dict[str, int]:
+    """Bytes of every image that is here, by each of its tags and digests."""
+    with explained(host):
+        return {
+            name: image.attrs["Size"]
+            for image in client.images.list()
+            for name in (*(image.attrs["RepoTags"] or ()), *(image.attrs["RepoDigests"] or ()))
+        }
+
+
 def pull(
     client: Any,
     host: str,

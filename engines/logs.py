@@ -165,6 +165,11 @@ class Follower:
             self._copy(follow=False)
         self._log.close()
 
+    def leave(self) -> None:
+        """Take no more of a log that goes on."""
+        self._finished.set()
+        self._log.close()
+
     def _run(self) -> None:
         while not self._finished.is_set():
             self._copy(follow=True)

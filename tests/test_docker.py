@@ -19,7 +19,7 @@ from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.errors import BenchError
 from bench.planning import plan_for
-from engines import Exit, Launch, Mount, docker, docker_run
+from engines import Exit, Launch, Mount, docker, docker_run, leftovers
 from engines.launches import launch_for
 from tests.conftest import IMAGE, PYTHON_MOUNTS, config_in, until
 
@@ -114,7 +114,7 @@ def test_the_command_for_a_shell_makes_the_same_container(
     engine = docker.start(launch, "same", config.var, host=docker_host, port=port)
     by_sdk = client.containers.get("spark-compare-same").attrs
     engine.stop()
-    line = docker_run.command(launch, "same", docker.instance(config.var), port)
+    line = docker_run.command(launch, "same", docker_run.instance(config.var), port)
     words = shlex.split(line)
     words[1:2] = ["--host", docker_host, "run", "--detach"]
     subprocess.run(words, check=True, capture_output=True, timeout=60)
@@ -272,14 +272,14 @@ def test_what_a_killed_worker_left_is_ended_and_nothing_else(
     left = [started(shell("sleep 600"), config, docker_host, run) for run in ("mine", "warm")]
     other = started(shell("sleep 600"), config_in(tmp_path / "other"), docker_host, "theirs")
     stranger = client.containers.run(IMAGE, ["600"], entrypoint="/bin/sleep", detach=True)
-    found = docker.ours(config.var, docker_host)
+    found = leftovers.ours(config.var, docker_host)
     assert sorted((entry.run, entry.state) for entry in found) == [
         ("mine", "running"),
         ("warm", "running"),
     ]
-    assert docker.stop_strays(config.var, docker_host, keep=("warm",)) == ["mine"]
-    assert [entry.run for entry in docker.ours(config.var, docker_host)] == ["warm"]
-    assert docker.stop_strays(config.var, docker_host) == ["warm"]
+    assert leftovers.stop_strays(config.var, docker_host, keep=("warm",)) == ["mine"]
+    assert [entry.run for entry in leftovers.ours(config.var, docker_host)] == ["warm"]
+    assert leftovers.stop_strays(config.var, docker_host) == ["warm"]
     stranger.reload()
     assert stranger.status == "running"
     assert other.poll() is None

@@ -5,7 +5,7 @@ import os
 import msgspec
 import pytest
 
-from bench import catalogue, perform, planning, probe, store
+from bench import catalogue, perform, planning, probe, store, upkeep
 from bench.catalogue import Workload
 from bench.config import Config
 
@@ -33,7 +33,7 @@ def test_a_running_server_is_measured_and_keeps_running(
         run = store.submit(db, plan)
         claimed = store.claim(db)
     assert claimed
-    perform.leftovers(config)
+    upkeep.begin(config)
     perform.perform(config, claimed)
     with store.opened(config.database) as db:
         (row,) = store.load(db, [run])

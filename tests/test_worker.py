@@ -14,7 +14,7 @@ import msgspec
 import psutil
 import pytest
 
-from bench import catalogue, config, lock, perform, planning, store, worker
+from bench import catalogue, config, lock, perform, planning, store, upkeep, worker
 from bench.catalogue import Workload
 from bench.config import Config
 from bench.errors import Fault
@@ -219,7 +219,7 @@ def test_a_full_disk_fails_the_run_and_keeps_what_was_finished(
     with store.opened(settings.database) as db:
         run = store.submit(db, plan(settings, LONG))
         claimed = store.claim(db)
-    perform.leftovers(settings)
+    upkeep.begin(settings)
     rest = small_disk / "somebody-elses-file"
     between = store.save_level
 

@@ -1,0 +1,97 @@
+"""What a worker does beside runs: clean up after a killed one, look at its machine, end engines on
+request, and watch those that were kept."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import closing
+from pathlib import Path
+
+from bench import host, machines, obtain, roster, seen, store
+from bench.config import Config
+from bench.errors import BenchError
+from bench.host import GIB
+from bench.seen import Seen
+from engines import docker, images, leftovers, process
+
+log = logging.getLogger("bench.worker")
+BALLAST = 1 << 20
+"""Bytes kept back, so that a run that fills the disk can still be ended in the store."""
+PERIOD = 5.0
+"""Seconds between two looks at whether a kept engine is still there."""
+
+
+def ballast(config: Config) -> Path:
+    """A file that is given up when the disk is full."""
+    return config.var / "ballast"
+
+
+def begin(config: Config) -> None:
+    """What a killed worker left: runs that say they are running, engines that still do."""
+    ballast(config).write_bytes(bytes(BALLAST))
+    with store.opened(config.database) as db:
+        for run in store.interrupt(db, config.machine):
+            log.warning("run %s was interrupted", run)
+        kept = [engine.run for engine in roster.kept(db, config.machine) if not engine.stop]
+    left = process.stop_strays(config.var) if config.machine == machines.LOCAL else []
+    try:
+        left += leftovers.stop_strays(config.var, config.docker_host, keep=kept)
+        _count(config)
+    except BenchError as error:
+        log.info("no containers to look at: %s", error.fault.code)
+    for run in left:
+        log.warning("the engine of run %s was still there", run)
+    look(config)
+
+
+def look(config: Config) -> None:
+    """Tell the pages which images are on the machine."""
+    try:
+        with closing(docker.client(config.docker_host)) as client:
+            found = Seen(images=images.names(client, config.docker_host))
+    except BenchError as error:
+        found = Seen(fault=error.fault)
+    with store.opened(config.database) as db:
+        seen.save(db, config.machine, found)
+
+
+class Tending:
+    """The engines of a machine that were kept, while no run goes on."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._counted = time.monotonic()
+
+    def round(self) -> bool:
+        """Once around; whether any is kept, so that its worker has to stay."""
+        with store.opened(self._config.database) as db:
+            kept = roster.kept(db, self._config.machine)
+        try:
+            for engine in kept:
+                if engine.stop:
+                    obtain.end(self._config, engine)
+                    log.info("the engine of run %s was stopped", engine.run)
+            if kept:
+                self._watch([engine for engine in kept if not engine.stop])
+        except BenchError as error:
+            log.warning("a kept engine could not be looked at: %s", error.fault.code)
+        return bool(kept)
+
+    def _watch(self, kept: list[roster.Engine]) -> None:
+        if host.available(self._config.proc) < self._config.floor_gib * GIB:
+            for engine in kept:
+                log.warning("memory is at its floor: the engine of run %s is stopped", engine.run)
+                obtain.end(self._config, engine)
+                with store.opened(self._config.database) as db:
+                    store.event(db, engine.run, "note", {"code": "kept_stopped"})
+        elif time.monotonic() - self._counted > PERIOD:
+            self._counted = time.monotonic()
+            _count(self._config)
+
+
+def _count(config: Config) -> None:
+    """Forget engines that are gone."""
+    there = leftovers.ours(config.var, config.docker_host)
+    with store.opened(config.database) as db:
+        roster.only(db, config.machine, {one.run for one in there if one.state == "running"})
