@@ -214,7 +214,7 @@ def _compared(result: Result) -> Compared:
 def _settings(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """What of a plan is a setting: no names, no prompts, no paths, no addresses."""
     recipe = {name: plan["recipe"][name] for name in ("image", "context", "slots", "flags")}
-    names = ("artifact", "engine", "seed")
+    names = ("artifact", "engine")
     return {name: plan[name] for name in names} | {
         "recipe": recipe,
         "workload": plan["workload"]["id"],
