@@ -45,7 +45,7 @@ page = st.navigation(
 )
 st.set_page_config(
     page_title=f"{page.title} · {t('app.title')}",
-    page_icon=":material/insights:",
+    page_icon=str(Path(__file__).with_name("icon.svg")),
     layout="centered" if page in (pages["launch"], pages["runs"]) else "wide",
 )
 st.logo(Path(__file__).with_name("logo.svg"), size="large")

@@ -3,6 +3,7 @@ no browser of ours sends."""
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -19,6 +21,8 @@ from websockets.sync.client import ClientConnection, connect
 from bench import audit, gate, lock, store
 from tests import examples
 from tests.serving import serving
+
+POLICY = "Content Security Policy"
 
 
 @pytest.fixture(scope="module")
@@ -173,3 +177,34 @@ def test_the_page_to_come_back_to_is_one_of_ours(referer: str | None, page: str 
 )
 def test_a_sub_path_is_not_left_on_the_way_back(path: str, safe: bool) -> None:
     assert gate.safe_path(path, "/spark") == (path if safe else None)
+
+
+@pytest.mark.browser
+def test_pages_need_nothing_that_the_policy_forbids(live: tuple[Path, str, str]) -> None:
+    """Charts are drawn and files saved with nothing refused, and a remote picture is not asked."""
+    var, server, run = live
+    with store.opened(var / "bench.db") as db:
+        other = examples.done(db, "gemma3-270m", "Gemma 3 270M", 55, examples.GOOD)
+    refused: list[str] = []
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        page = chromium.new_page(locale="en-US")
+        page.on("console", lambda said: refused.append(said.text) if POLICY in said.text else None)
+        page.goto(f"{server}/compare?run={run}&run={other}")
+        drawn = page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first
+        expect(drawn).to_be_visible(timeout=60_000)
+        page.get_by_role("button", name="Save").first.click()
+        with page.expect_download(timeout=60_000):
+            page.get_by_role("button", name="Image (PNG)").click()
+        # Streamlit asks Google for the icon of each entry in the navigation, to show it on the tab.
+        assert [one for one in refused if "materialsymbols" not in one] == []
+        tab = page.locator("link[rel='shortcut icon']")
+        expect(tab).to_have_attribute(
+            "href", re.compile("^(http://127|/|\\./|data:)"), timeout=9000
+        )
+        with page.expect_console_message(lambda said: POLICY in said.text) as said:
+            page.evaluate("() => { new Image().src = 'http://elsewhere.test/a.png' }")
+        assert "elsewhere.test" in said.value.text
+        chromium.close()
