@@ -19,9 +19,11 @@ from engines.process import free_port
 
 
 @contextmanager
-def serving(var: Path, *flags: str, port: int | None = None, **more: str) -> Iterator[str]:
-    """``streamlit run app.py`` with its own ``var`` and ``more`` environment; yields its address,
-    and ends all it began."""
+def serving(
+    var: Path, *flags: str, port: int | None = None, base: str = "", **more: str
+) -> Iterator[str]:
+    """``streamlit run app.py`` with its own ``var`` and ``more`` environment, at the sub-path
+    ``base``; yields its address, and ends all it began."""
     port = port or free_port()
     environ = os.environ | {"SPARK_COMPARE_VAR": str(var), "SPARK_COMPARE_IDLE_SECONDS": "0.2"}
     environ |= more
@@ -30,8 +32,8 @@ def serving(var: Path, *flags: str, port: int | None = None, **more: str) -> Ite
     with log.open("w") as out:
         child = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=out)
     try:
-        _await(child, f"http://127.0.0.1:{port}/_stcore/health", log)
-        yield f"http://127.0.0.1:{port}"
+        _await(child, f"http://127.0.0.1:{port}{base}/_stcore/health", log)
+        yield f"http://127.0.0.1:{port}{base}"
     finally:
         child.terminate()
         child.wait(30)
