@@ -7,12 +7,14 @@ own thread at the next `Halt.check`, and ends the level that is being measured a
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from bench.errors import BenchError
 
 PERIOD = 0.5
+PAUSE = 0.1
 Look = Callable[[], BenchError | None]
 """Looks once; returns why the run has to end, or None. Called every `PERIOD` seconds."""
 
@@ -39,6 +41,15 @@ class Halt:
         if self.reason is not None:
             self.event.set()
         return self.reason is not None
+
+    def settle(self, seconds: float = 3.0, pause: Callable[[float], None] = time.sleep) -> bool:
+        """Look for a while after a request broke off: Docker says that a container has ended a
+        moment after its connections did."""
+        for _ in range(round(seconds / PAUSE)):
+            if self.look():
+                return True
+            pause(PAUSE)
+        return self.look()
 
     def check(self) -> None:
         """Raise the reason, if there is one."""

@@ -103,7 +103,7 @@ def _level(session: Session, step: Step, overhead: int, *, position: int, of: in
     built = _prompts(session, step, "measured", step.requests, overhead)
     before = session.counters()
     run = _run(session, _asks(session, step, built), step.concurrency, counted=True)
-    if session.halt.look():  # a dead engine refuses what is left of a level within no time
+    if _over(session, run):  # a dead engine refuses what is left of a level within no time
         run = msgspec.structs.replace(run, stopped=True)
     summary = metrics.summarise(
         run,
@@ -145,6 +145,7 @@ def _warm(session: Session, step: Step, overhead: int) -> int:
     for turn in range(step.warmups + (step.kind == "sweep")):
         built = _prompts(session, step, f"warm{turn}", step.concurrency, overhead)
         run = _run(session, _asks(session, step, built), step.concurrency)
+        _over(session, run)
         session.halt.check()
         good = [sample for sample in run.samples if sample.ok]
         if not good:
@@ -155,6 +156,13 @@ def _warm(session: Session, step: Step, overhead: int) -> int:
         if step.kind == "sweep" and method.steady(ttfts, step.concurrency):
             break
     return overhead
+
+
+def _over(session: Session, run: LevelRun) -> bool:
+    """Whether the run has to end. When the last request failed, its engine may be ending."""
+    if run.samples and run.samples[-1].ok:
+        return session.halt.look()
+    return session.halt.settle()
 
 
 def _prompts(

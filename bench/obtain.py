@@ -58,9 +58,10 @@ def end(config: Config, engine: roster.Engine) -> None:
 
 def _kept(config: Config, run: Run, launch: Launch) -> Had | None:
     with store.opened(config.database) as db:
-        kept = roster.kept(db, config.machine)
-    for one in kept:
-        if one.launch == launch and (found := _taken(config, run, one)):
+        there = roster.of(db, config.machine)
+    for one in there:
+        usable = one.used_by is None and one.launch == launch
+        if usable and (found := _taken(config, run, one)):
             return Had(running=found, started_by=one.run, warm=True)
         if launch.image is not None or launch.argv:
             log.info("the engine of run %s makes room", one.run)

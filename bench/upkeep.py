@@ -66,27 +66,31 @@ class Tending:
     def round(self) -> bool:
         """Once around; whether any is kept, so that its worker has to stay."""
         with store.opened(self._config.database) as db:
-            kept = roster.kept(db, self._config.machine)
+            there = roster.of(db, self._config.machine)
+        kept = [engine for engine in there if engine.used_by is None and not engine.stop]
+        due = time.monotonic() - self._counted > PERIOD
         try:
-            for engine in kept:
-                if engine.stop:
+            for engine in there:
+                # no run goes on now: one that a run "uses" could not be stopped at its end
+                if engine.stop or (due and engine.used_by is not None):
                     obtain.end(self._config, engine)
                     log.info("the engine of run %s was stopped", engine.run)
             if kept:
-                self._watch([engine for engine in kept if not engine.stop])
+                self._watch(kept, due)
         except BenchError as error:
-            log.warning("a kept engine could not be looked at: %s", error.fault.code)
+            log.warning("an engine could not be looked at: %s", error.fault.code)
+        if due:
+            self._counted = time.monotonic()
         return bool(kept)
 
-    def _watch(self, kept: list[roster.Engine]) -> None:
+    def _watch(self, kept: list[roster.Engine], due: bool) -> None:
         if host.available(self._config.proc) < self._config.floor_gib * GIB:
             for engine in kept:
                 log.warning("memory is at its floor: the engine of run %s is stopped", engine.run)
                 obtain.end(self._config, engine)
                 with store.opened(self._config.database) as db:
                     store.event(db, engine.run, "note", {"code": "kept_stopped"})
-        elif time.monotonic() - self._counted > PERIOD:
-            self._counted = time.monotonic()
+        elif due:
             _count(self._config)
 
 

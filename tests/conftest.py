@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import docker
@@ -25,6 +26,8 @@ from engines import Mount, process
 from engines.launches import launch_for
 from engines.process import Process
 
+DAEMONS = count()
+"""Docker engines that were started: each gives its containers addresses of their own."""
 StartEngine = Callable[[str], Process]
 ROOT = Path(__file__).parents[1]
 IMAGE = "spark-compare-test/llama.cpp:bookworm"
@@ -105,15 +108,20 @@ def docker_host(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @contextmanager
-def dockerd(folder: Path) -> Iterator[str]:
-    """Debian's Docker engine with everything it has below a folder; the host's is not touched."""
+def dockerd(folder: Path, programs: Path | None = None, *more: str) -> Iterator[str]:
+    """Debian's Docker engine with everything it has below a folder; the host's is not touched.
+
+    ``programs`` is a folder that comes first on its PATH; ``more`` are further options.
+    """
     host = f"unix://{folder}/docker.sock"
+    path = f"{programs}:{os.environ['PATH']}" if programs else os.environ["PATH"]
+    network = (100 + os.getpid() + 37 * next(DAEMONS)) % 200
     with (folder / "dockerd.log").open("wb") as log:
         daemon = subprocess.Popen(
             ["dockerd", "--host", host, "--data-root", folder / "data", "--exec-root",
              folder / "exec", "--pidfile", folder / "dockerd.pid", "--iptables=false",
-             f"--fixed-cidr=172.17.{100 + os.getpid() % 100}.0/24"],
-            stdout=log, stderr=log, start_new_session=True,
+             f"--fixed-cidr=172.17.{network}.0/24", *more],
+            stdout=log, stderr=log, start_new_session=True, env=os.environ | {"PATH": path},
         )  # fmt: skip
     try:
         until(lambda: (folder / "docker.sock").exists() or daemon.poll() is not None, limit=60)
@@ -161,9 +169,9 @@ def spare(entry: tarfile.TarInfo) -> bool:
     ) or not (entry.isfile() or entry.isdir() or entry.issym() or entry.islnk())
 
 
-def make_image(host: str, tar: Path) -> None:
+def make_image(host: str, tar: Path, image: str = IMAGE) -> None:
     client = docker.DockerClient(base_url=host, timeout=120)
-    repository, tag = IMAGE.split(":")
+    repository, tag = image.split(":")
     client.api.import_image_from_file(
         str(tar), repository, tag, changes=["ENV LANG=C.UTF-8", 'ENTRYPOINT ["/app/llama-server"]']
     )

@@ -40,3 +40,12 @@ def test_nothing_is_looked_at_after_the_run() -> None:
     with watching(halt):
         pass
     assert not [t for t in threading.enumerate() if t.name == "watch"]
+
+
+def test_a_reason_that_comes_a_moment_after_the_connections_broke_is_waited_for() -> None:
+    late = iter([None] * 12 + [BenchError("engine_died")] * 2)
+    waited: list[float] = []
+    halt = Halt([lambda: next(late)], lambda: False)
+    assert halt.settle(pause=waited.append)
+    assert 1 <= sum(waited) < 3
+    assert not Halt([], lambda: False).settle(pause=waited.append), "and not for ever"
