@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 
-from bench import artifacts
+from bench import artifacts, elsewhere
 from bench.catalogue import Artifact, Catalogue
 from bench.community import Community, placed
 from bench.config import Config
 from bench.errors import BenchError
+from bench.machines import LOCAL, Machine
 from bench.plan import Plan
 from bench.planning import check_context
 
@@ -22,8 +24,11 @@ def plan_for_community(
     seed: int | None = None,
     owner: str = "",
     override_tight: bool = False,
+    machine: Machine | None = None,
 ) -> Plan:
     """The plan of one run with a recipe that was read and checked by `community.read`.
+
+    On another ``machine`` its files are expected in the folder of their name.
 
     Raises BenchError as `planning.plan_for` does.
     """
@@ -31,7 +36,13 @@ def plan_for_community(
         raise BenchError("unknown_choice", kind="workload", name=workload)
     work = known.workloads[workload]
     prompts = tuple(known.prompts[id] for id in work.answers)
-    found = artifacts.find(artifact_of(community), config)
+    artifact = artifact_of(community)
+    if machine is None or machine.id == LOCAL:
+        found = artifacts.find(artifact, config)
+    elif artifact.format == "gguf":
+        raise BenchError("machine_pattern", machine=machine.id)
+    else:
+        found = elsewhere.expected(artifact, Path(machine.models))
     recipe = placed(community, str(found.path), str(found.root))
     check_context(recipe, work, prompts)
     return Plan(
@@ -44,7 +55,8 @@ def plan_for_community(
         workload=work,
         prompts=prompts,
         seed=secrets.randbelow(2**31) if seed is None else seed,
-        artifact_bytes=found.bytes,
+        host=machine.id if machine else LOCAL,
+        artifact_bytes=found.bytes or None,
         owner=owner,
         override_tight=override_tight,
     )

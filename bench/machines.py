@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from bench import host, smi
 from bench.config import Config
@@ -67,6 +69,11 @@ def named(config: Config, id: str) -> Machine:
         return read(config)[id]
     except KeyError:
         raise BenchError("machine_unknown", name=id) from None
+
+
+def lock(config: Config, id: str) -> Path:
+    """Held by the worker of a machine while it lives."""
+    return replace(config, machine=id).lock
 
 
 def environment(machine: Machine) -> dict[str, str]:

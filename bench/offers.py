@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from bench import planning
+from bench.available import Choice
 from bench.catalogue import Catalogue, Workload
+from bench.community import Community
+from bench.community_planning import plan_for_community
+from bench.config import Config
 from bench.errors import Fault
+from bench.machines import Machine
 from bench.plan import Plan
-from bench.planning import Choice
 from bench.steps import steps
 from bench.store import Run
 from bench.text import Words
@@ -20,6 +26,8 @@ from engines.launches import launch_for
 
 ENDPOINT = "endpoint"
 """Offered among the models: a server that already runs."""
+SHARED = "shared"
+"""Offered among the models: a recipe of the community."""
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +41,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def models(known: Catalogue, choices: Sequence[Choice], t: Words) -> list[Offer]:
-    """The models that can be started first, then the others, then a server that already runs."""
+    """The models that can be started first, then the others, a recipe of the community, and a
+    server that already runs."""
     offers = [
         _offer(
             id,
@@ -48,7 +57,8 @@ def models(known: Catalogue, choices: Sequence[Choice], t: Words) -> list[Offer]
     server = Offer(
         id=ENDPOINT, name=t("launch.running_server"), note=t("launch.running_server_note")
     )
-    return [*sorted(offers, key=lambda offer: offer.problem is not None), server]
+    shared = Offer(id=SHARED, name=t("launch.shared"), note=t("launch.shared_note"))
+    return [*sorted(offers, key=lambda offer: offer.problem is not None), shared, server]
 
 
 def engines(known: Catalogue, choices: Sequence[Choice], model: str, t: Words) -> list[Offer]:
@@ -141,3 +151,22 @@ def how_long(plan: Plan, runs: Sequence[Run], t: Words) -> str:
     if same:
         return t("launch.time_same", time=duration(times[0], t))
     return t("launch.time_like", low=duration(min(times), t), high=duration(max(times), t))
+
+
+def plan(
+    known: Catalogue,
+    config: Config,
+    machine: Machine,
+    workload: str,
+    asked: Mapping[str, Any] | Community,
+) -> Plan:
+    """The plan of what was asked for. Raises BenchError for what can't be started."""
+    if isinstance(asked, Community):
+        return plan_for_community(known, config, asked, workload=workload, machine=machine)
+    if asked["engine"] == ENDPOINT:
+        return planning.plan_for(known, config, workload=workload, **asked)
+    return planning.plan_for(known, config, workload=workload, machine=machine, **asked)
+
+
+def shared(asked: Mapping[str, Any] | Community) -> Community | None:
+    return asked if isinstance(asked, Community) else None

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 import msgspec
 
 from bench import artifacts, catalogue, probe
+from bench.available import found_there, program
 from bench.catalogue import Catalogue, Engine, Prompt, RecipeEntry, Workload
 from bench.config import Config
-from bench.errors import BenchError, Fault
+from bench.errors import BenchError
+from bench.machines import LOCAL, Machine
 from bench.plan import Plan
 from engines import Recipe
-from engines.docker_socket import listening
 
 MEMORY_FLAGS = {
     "vllm": "gpu-memory-utilization",
@@ -41,16 +40,6 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the machine's memory that the engine may take, where it has such a setting."""
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """One recipe, and whether it can start on this machine now."""
-
-    engine: str
-    model: str
-    artifact: str
-    problem: Fault | None = None
-    """Why it cannot start here."""
-
-
 def plan_for(
     known: Catalogue,
     config: Config,
@@ -67,10 +56,12 @@ def plan_for(
     keep_running: bool = False,
     override_tight: bool = False,
     found: artifacts.Found | None = None,
+    machine: Machine | None = None,
 ) -> Plan:
     """The plan of one run, everything checked that can be checked before it starts.
 
-    ``found`` says where the model's files will be, for a look ahead before they are there.
+    ``found`` says where the model's files will be, for a look ahead before they are there. On
+    another ``machine`` they are expected where docs/models.md says, and looked at by its engine.
 
     Raises BenchError for what would make the run fail: an unknown choice, a missing or broken
     model file, a missing program, a context too small, an endpoint that does not answer.
@@ -85,6 +76,8 @@ def plan_for(
     else:
         entry = recipe_entry(known, engine, model or "", artifact)
         chosen = known.models[entry.model]
+        if machine is not None and machine.id != LOCAL:
+            found = found_there(known, entry, machine)
         found = found or _find(known, config, entry)
         recipe = _recipe(known.engines[engine], config, entry, found, work, overrides)
         if found is None:  # an engine that fetches its models knows them by a tag
@@ -105,11 +98,12 @@ def plan_for(
         model_name=name or recipe.model,
         artifact=form,
         engine=engine,
+        host=machine.id if machine else LOCAL,
         recipe=recipe,
         workload=work,
         prompts=prompts,
         seed=secrets.randbelow(2**31) if seed is None else seed,
-        artifact_bytes=size,
+        artifact_bytes=size or None,
         keep_running=keep_running,
         owner=owner,
         override_tight=override_tight,
@@ -175,31 +169,6 @@ def queueing_levels(recipe: Recipe, work: Workload) -> tuple[int, ...]:
     return tuple(level for level in work.levels if recipe.slots and level > recipe.slots)
 
 
-def availability(known: Catalogue, config: Config) -> tuple[Choice, ...]:
-    """Every recipe of the catalogue, and for each that cannot start here the reason."""
-    engines = {id: engine_problem(engine, config) for id, engine in known.engines.items()}
-    return tuple(
-        Choice(
-            engine=entry.engine,
-            model=entry.model,
-            artifact=entry.artifact,
-            problem=engines[entry.engine] or _problem_with_files(known, config, entry),
-        )
-        for entry in known.recipes
-    )
-
-
-def engine_problem(engine: Engine, config: Config) -> Fault | None:
-    """Why an engine cannot start on this machine, or None."""
-    checks = {"docker": _docker, "process": _program}
-    try:
-        if engine.kind in checks:
-            checks[engine.kind](config)
-    except BenchError as error:
-        return error.fault
-    return None
-
-
 def _recipe(
     engine: Engine,
     config: Config,
@@ -230,7 +199,7 @@ def _recipe(
         env=entry.env,
         context=context,
         slots=slots,
-        program=_program(config) if engine.kind == "process" else None,
+        program=program(config) if engine.kind == "process" else None,
         network=entry.network,
         source=entry.source,
     )
@@ -246,31 +215,3 @@ def _threads() -> int:
     """All cores but one, which is the meter's: llama.cpp's threads wait by spinning, and one that
     has to share its core makes all of them ten times slower."""
     return max(1, len(os.sched_getaffinity(0)) - 1)
-
-
-def _program(config: Config) -> str | None:
-    """A ``llama-server`` of this machine, or None for the packaged one."""
-    program = config.llama_server or "llama-server"
-    if path := shutil.which(program):
-        return path
-    if config.llama_server:
-        raise BenchError("program_missing", program=program)
-    if find_spec("xllamacpp") is None:
-        raise BenchError("local_engine_missing")
-    return None
-
-
-def _docker(config: Config) -> None:
-    """Where the worker is a service of its own, Docker is its affair: a server may have none."""
-    if config.start_worker:
-        listening(config.docker_host)
-
-
-def _problem_with_files(known: Catalogue, config: Config, entry: RecipeEntry) -> Fault | None:
-    artifact = catalogue.artifact(known.models[entry.model], entry.artifact)
-    try:
-        if artifact.format != "ollama":
-            artifacts.check(artifact, config)
-    except BenchError as error:
-        return error.fault
-    return None

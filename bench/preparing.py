@@ -29,9 +29,11 @@ def load_of(plan: Plan) -> Load:
 
 
 def check_fit(config: Config, plan: Plan, machine: Host | None = None) -> Fit | None:
-    """Judge the plan on its machine as it is now; None where nothing is launched, or where the
-    model's size is unknown."""
+    """Judge the plan on its machine as it is now; None where nothing is launched, where the model's
+    size is unknown, and on another machine than this worker's (or a page's) own."""
     if plan.engine in ("endpoint", "ollama") or not plan.recipe.path:
+        return None
+    if plan.host != config.machine:
         return None
     found = _weights(plan)
     return (

@@ -16,8 +16,6 @@ import threading
 import time
 from types import FrameType
 
-from msgspec.structs import replace
-
 from bench import config as settings
 from bench import lock, machines, store, upkeep
 from bench.config import ROOT, Config
@@ -46,7 +44,7 @@ def ensure(config: Config, machine: str = machines.LOCAL) -> None:
 
 
 def _spawn(config: Config, machine: str) -> None:
-    if not lock.is_free(replace(config, machine=machine).lock):
+    if not lock.is_free(machines.lock(config, machine)):
         return
     of_machine = machines.environment(machines.named(config, machine))
     config.logs.mkdir(parents=True, exist_ok=True)

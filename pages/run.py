@@ -6,7 +6,7 @@ from bench import catalogue, charts, config, links, live, progress, store, table
 from bench.layout import plain
 from bench.store import Run
 from bench.text import words
-from pages.elements import answers, figures, imported, lists, said
+from pages.elements import answers, figures, imported, lists, loading, said
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -41,6 +41,8 @@ def going_on(run: Run = run) -> None:
         st.rerun()
     moment = live.now(now, happened, progress.read(settings, run.id), live.before(now, every), t)
     lists.moment(settings, now, moment, t)
+    if now.state == "loading":
+        loading.now(settings, now, happened, t)
 
 
 if run.live:
@@ -60,12 +62,15 @@ if result.answers:
         with st.expander(plain(answer.question)):
             answers.one(answer, t)
 lists.requests(settings, result, t)
+loading.facts(run, t)
 with st.expander(t("run.repeat"), icon=":material/terminal:"):
     st.code(tables.command(run) or t(tables.no_command(run)), language="bash", wrap_lines=True)
     st.table(tables.escaped(tables.settings(run, t)), border="horizontal", hide_index=True)
 with st.expander(t("run.timeline"), icon=":material/timeline:"):
     rows = tables.timeline(events, t, st.context.timezone)
     st.table(tables.escaped(rows), border="horizontal", hide_index=True)
+if run.state != "loading":
+    loading.log(settings, run, t)
 imported.grey(result.mark, t)
 if result.levels:
     with st.expander(t("run.numbers_table"), icon=":material/table_chart:"):

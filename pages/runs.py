@@ -4,7 +4,7 @@ import streamlit as st
 
 from bench import catalogue, config, links, live, progress, sentences, store
 from bench.text import words
-from pages.elements import lists
+from pages.elements import lists, loading
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -39,6 +39,7 @@ if going:
     st.subheader(t("runs.now"))
     going_on()
 
+loading.engines(settings, t)
 ended = [run for run in runs if not run.live]
 if ended:
     st.subheader(t("runs.before"))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from bench import config, lock, planning, worker
+from bench import available, config, lock, worker
 from bench.community import IMAGES
 from bench.config import Config
 
@@ -37,9 +37,9 @@ def test_a_server_without_docker_leaves_docker_to_the_worker(config: Config) -> 
     from bench import catalogue
 
     vllm = catalogue.load().engines["vllm"]
-    assert planning.engine_problem(vllm, config) is not None
+    assert available.engine_problem(vllm, config) is not None
     assert (
-        planning.engine_problem(vllm, msgspec.structs.replace(config, start_worker=False)) is None
+        available.engine_problem(vllm, msgspec.structs.replace(config, start_worker=False)) is None
     )
 
 

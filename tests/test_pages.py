@@ -289,7 +289,7 @@ def test_a_model_that_does_not_fit_cannot_be_started(
 ) -> None:
     monkeypatch.setenv("SPARK_COMPARE_PROC", str(machine(var / "proc", 4_300_000)))
     at = visit("launch.py")
-    assert words("en")("fit.verdict.wont_fit") in unescaped(at.warning[0].value)
+    assert words("en")("fit.verdict.wont_fit") in unescaped(at.error[0].value)
     assert at.button(key="start").disabled
 
 

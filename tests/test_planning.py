@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench import artifacts, planning
+from bench import artifacts, available, planning
 from bench import plan as plans
 from bench.catalogue import Catalogue
 from bench.config import Config
@@ -254,7 +254,7 @@ def test_an_endpoint_is_asked_what_it_is(known: Catalogue, config: Config, llama
 def problems(known: Catalogue, config: Config) -> dict[tuple[str, str], str | None]:
     return {
         (choice.engine, choice.model): choice.problem.code if choice.problem else None
-        for choice in planning.availability(known, config)
+        for choice in available.availability(known, config)
     }
 
 
@@ -265,7 +265,7 @@ def test_a_machine_without_docker_can_start_the_demo_models(
     assert found["llama.cpp-local", "smollm2-135m"] is None
     assert found["llama.cpp-local", "gemma3-270m"] is None
     assert found["vllm", "gpt-oss-120b"] == "docker_missing"
-    assert len(planning.availability(known, config)) == len(known.recipes)
+    assert len(available.availability(known, config)) == len(known.recipes)
 
 
 def test_with_docker_a_missing_model_is_what_is_missing(known: Catalogue, config: Config) -> None:
@@ -300,7 +300,7 @@ def test_docker_without_permission_is_said_so(known: Catalogue, config: Config) 
         daemon.listen()
         os.chmod(path, 0)
         with nobody():
-            found = planning.engine_problem(known.engines["vllm"], config)
+            found = available.engine_problem(known.engines["vllm"], config)
     assert found == Fault(code="docker_denied", fields={"socket": path})
 
 

@@ -6,11 +6,16 @@ from typing import Any
 import streamlit as st
 from msgspec.structs import replace
 
+from bench import offers
+from bench.available import Choice
+from bench.catalogue import Catalogue
+from bench.community import Community
 from bench.fit import Fit
 from bench.layout import plain
 from bench.offers import Offer
 from bench.planning import MEMORY_FLAGS, Overrides
 from bench.text import Words
+from pages.elements import starting
 
 
 def choice(label: str, options: Sequence[Offer], key: str) -> Offer:
@@ -24,6 +29,18 @@ def choice(label: str, options: Sequence[Offer], key: str) -> Offer:
         key=f"{key}-{'-'.join(by_id)}",
     )
     return by_id[chosen]
+
+
+def asked(
+    known: Catalogue, choices: Sequence[Choice], model: str, t: Words
+) -> dict[str, Any] | Community:
+    """What is to be started: arguments of `planning.plan_for`, or a recipe of the community."""
+    if model == offers.ENDPOINT:
+        return server(t)
+    if model == offers.SHARED:
+        return starting.recipe(t)
+    engine = choice(t("launch.engine"), offers.engines(known, choices, model, t), "engine").id
+    return recipe(model, engine, offers.artifacts(known, choices, model, engine), t)
 
 
 def server(t: Words) -> dict[str, Any]:
@@ -87,7 +104,8 @@ def fit(judged: Fit | None, t: Words) -> bool | None:
     if judged.verdict == "ready":
         st.success(plain("\n".join(said)), icon=":material/memory:")
         return False
-    st.warning(plain("\n".join(said)), icon=":material/memory:")
     if judged.verdict == "wont_fit":
+        st.error(plain("\n".join(said)), icon=":material/memory:")
         return None
+    st.warning(plain("\n".join(said)), icon=":material/memory:")
     return st.checkbox(t("launch.tight"), key="tight") or None
