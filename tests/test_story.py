@@ -103,7 +103,8 @@ def launch(page: Page, model: str, start: str) -> str:
 
 def finish(page: Page, done: str) -> None:
     """Wait, without a reload, for the state of the run to be as said."""
-    expect(page.get_by_test_id("stBadge").filter(has_text=done)).to_be_visible(timeout=LIMIT)
+    state = page.get_by_test_id("stMain").locator("p").filter(has_text=re.compile(f"{done}$"))
+    expect(state.first).to_be_visible(timeout=LIMIT)
 
 
 @pytest.fixture(scope="module")
