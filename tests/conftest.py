@@ -17,6 +17,7 @@ from pathlib import Path
 import docker
 import msgspec
 import pytest
+from hypothesis import settings
 
 from bench import catalogue, probe
 from bench.catalogue import Catalogue
@@ -25,6 +26,9 @@ from bench.planning import plan_for
 from engines import Mount, process
 from engines.launches import launch_for
 from engines.process import Process
+
+settings.register_profile("shared machine", deadline=None)  # no test is timed
+settings.load_profile("shared machine")
 
 DAEMONS = count()
 """Docker engines that were started: each gives its containers addresses of their own."""
