@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import io
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -147,11 +146,11 @@ def _checked(whole: BinaryIO) -> BinaryIO:
 
 
 def _recode(whole: BinaryIO, text: BinaryIO, encoding: str) -> None:
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        with io.TextIOWrapper(whole, encoding=encoding, newline="") as reader:
-            while block := reader.read(BLOCK):
-                text.write(block.encode())
-            reader.detach()
+        while block := whole.read(BLOCK):
+            text.write(decoder.decode(block).encode())
+        text.write(decoder.decode(b"", final=True).encode())
     except UnicodeError as fault:
         raise BenchError("import_no_text") from fault
     text.seek(0)
