@@ -2,7 +2,6 @@
 
 ``read(file, name)`` gives back what a file says as a value, each number with its meaning here and,
 where it cannot be right, with the reason. Nothing is saved (`keep.py`) and nothing is executed.
-docs/imports.md says what is read of each tool.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def read(file: Path | BinaryIO, name: str = "", *, limit: int = LIMIT) -> Import
     """What a file of another tool says.
 
     Raises BenchError: ``import_unknown``, ``import_raw`` (perf_analyzer's raw data),
-    ``import_bundle`` (one of our own: `bundle.py` reads it), ``import_no_rows`` (a run that
+    ``import_bundle`` (one of our own), ``import_no_rows`` (a run that
     failed), ``import_no_text_generation``, ``import_broken``… and those of `source.opened`.
     """
     with opened(file, limit=limit) as source:

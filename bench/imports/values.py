@@ -28,7 +28,7 @@ NAMES: Mapping[str, str] = {
 }
 """The tools whose files are read, as they call themselves."""
 BUNDLE = "spark-compare-run-bundle"
-"""What our own files say that they are (`bundle.py`)."""
+"""What our own files say that they are."""
 
 
 class Number(msgspec.Struct, frozen=True, kw_only=True):
