@@ -23,7 +23,7 @@ from bench.text import Words, preferred, words
 ELSEWHERE = {
     "plan": ("bench.preview", "what a launch would do: memory fit, warnings, the exact command"),
     "diagnose": ("bench.diagnosis", "the root cause in an engine's log, and the remedy"),
-    "truth": ("bench.truth", "how far the meter is from a server of known timing"),
+    "truth": ("bench.truth.benchmark", "how far the meter is from a server of known timing"),
     "chinese": ("bench.chinese.report", "what is not Taiwan's Chinese in a text"),
     "passcode": ("bench.passcode", "set the passcode that operators give from elsewhere"),
     "audit": ("bench.audit", "who did what, when, on which run"),

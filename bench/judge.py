@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import msgspec
 
-from bench import reply as replies
-from bench.connection import NotHttp, RunawayOutput
-from bench.exchange import Exchange
-from bench.reply import Chunk, Reply
+from bench.meter import reply as replies
+from bench.meter.connection import NotHttp, RunawayOutput
+from bench.meter.exchange import Exchange
+from bench.meter.reply import Chunk, Reply
+from bench.meter.target import Ask
 from bench.sample import CountSource, ErrorKind, Sample
-from bench.target import Ask
 
 Counter = Callable[[str], int]
 """Tokens of a text by the engine's own tokenizer."""

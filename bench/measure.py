@@ -13,19 +13,20 @@ from typing import Any
 
 import msgspec
 
-from bench import load, method, metrics, prompts, request, store, sweetspot
+from bench import method, metrics, prompts, request, store, sweetspot
 from bench.catalogue import Prompt
-from bench.client import Ask
 from bench.config import Config
 from bench.errors import BenchError
 from bench.halt import Halt
+from bench.meter import load
+from bench.meter.client import Ask
+from bench.meter.target import Target, chat_body
 from bench.plan import Plan
 from bench.progress import Progress
 from bench.pulse import Flight, Pulse
 from bench.sample import LevelRun, Sample
 from bench.steps import Step, level_step, steps
 from bench.store import Answer
-from bench.target import Target, chat_body
 
 SEARCH_MOST = 256
 """The highest level that a search for the edge tries."""

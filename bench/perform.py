@@ -21,10 +21,10 @@ from bench.errors import BenchError, Fault
 from bench.halt import Cancelled, Halt, watching
 from bench.health import HealthStamp
 from bench.measure import Session, decode_speed, measure
+from bench.meter.target import Target
 from bench.plan import Plan
 from bench.pulse import Pulse
 from bench.store import Run
-from bench.target import Target
 from bench.telemetry import Telemetry, sampling
 from engines import docker_run
 from engines.launches import launch_for

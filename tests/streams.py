@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bench.exchange import Exchange
 from bench.judge import Attempt, Counter, sample_of
+from bench.meter.exchange import Exchange
+from bench.meter.target import Ask
 from bench.sample import Sample
-from bench.target import Ask
 
 SSE = ((b"content-type", b"text/event-stream"),)
 JSON = ((b"content-type", b"application/json"),)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.client import ask_one
-from bench.connection import RunawayOutput
+from bench.meter.client import ask_one
+from bench.meter.connection import RunawayOutput
+from bench.meter.target import Ask, Target, chat_body
 from bench.request import tpot
 from bench.sample import Sample
-from bench.target import Ask, Target, chat_body
 from tests.streams import DONE, JSON, chunk, event, last_usage, said, sample, usage
 
 DATA = Path(__file__).parent / "data"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.framing import Answer, Malformed
+from bench.meter.framing import Answer, Malformed
 
 BODY = "data: 繁體 0\r\n\r\n0\r\n\r\ndata: x\n\n".encode()
 

@@ -16,12 +16,12 @@ from typing import Any
 import httpx
 import pytest
 
-from bench.load import Arrival, run_level
-from bench.meter import Lag, still
+from bench.meter.load import Arrival, run_level
+from bench.meter.stillness import Lag, still
+from bench.meter.target import Ask, Target, chat_body
+from bench.meter.wire import Wire
 from bench.sample import LevelRun
-from bench.target import Ask, Target, chat_body
-from bench.truth import server
-from bench.wire import Wire
+from bench.truth.benchmark import server
 from tests.streams import chunk, last_usage
 
 

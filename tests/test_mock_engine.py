@@ -12,9 +12,9 @@ from itertools import pairwise
 import httpx
 import pytest
 
-from bench.mock_behaviour import Behaviour
-from bench.mock_script import Asked, script
-from bench.truth import server
+from bench.mock.behaviour import Behaviour
+from bench.mock.script import Asked, script
+from bench.truth.benchmark import server
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_a_client_that_leaves_frees_its_slot(client: httpx.Client) -> None:
 
 
 def test_it_refuses_then_loads_then_answers_then_dies() -> None:
-    command = [sys.executable, "-m", "bench.mock_engine", "--refused-s", "0.3"]
+    command = [sys.executable, "-m", "bench.mock.engine", "--refused-s", "0.3"]
     command += ["--loading-s", "0.3", "--unready", "1", "--die-after", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

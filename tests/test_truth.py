@@ -10,8 +10,8 @@ import pytest
 
 from bench.request import tpot
 from bench.sample import Sample
-from bench.truth import Cost, cost, judged, main
-from bench.truth_scenarios import case, true_tpot, true_ttft
+from bench.truth.benchmark import Cost, cost, judged, main
+from bench.truth.scenarios import case, true_tpot, true_ttft
 
 GOOD = Cost(
     ttft_error_p50_ms=1.0,

@@ -12,12 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bench.client import ask_one
-from bench.exchange import Exchange
+from bench.meter.client import ask_one
+from bench.meter.exchange import Exchange
+from bench.meter.target import Ask, Target, chat_body
+from bench.meter.wire import Wire, encode
 from bench.sample import Sample
-from bench.target import Ask, Target, chat_body
-from bench.truth import server
-from bench.wire import Wire, encode
+from bench.truth.benchmark import server
 from tests.streams import chunk
 
 CERTIFICATE = Path(__file__).parent / "data" / "self_signed.pem"

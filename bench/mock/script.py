@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bench.mock_behaviour import Behaviour
+from bench.mock.behaviour import Behaviour
 
 WORDS = {
     "en": (

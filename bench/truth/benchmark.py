@@ -26,7 +26,7 @@ import httpx
 import msgspec
 import numpy as np
 
-from bench import truth_scenarios as scenario
+from bench.truth import scenarios as scenario
 
 TTFT_MS, TOKEN_MS, TOKENS = 200.0, 20.0, 64
 RATIO, CPU_RATIO = 1.5, 1.8
@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
 @contextmanager
 def server(*options: str) -> Iterator[str]:
     """A mock engine in a process of its own; gives its URL."""
-    command = [sys.executable, "-m", "bench.mock_engine", "--port", "0", *options]
+    command = [sys.executable, "-m", "bench.mock.engine", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -153,7 +153,7 @@ def _middle(costs: Sequence[Cost]) -> Cost:
 def _measured(kind: str, url: str, streams: int, requests: int, tokens: int) -> Cost:
     """Run one client and hold what it tells against the server's log."""
     httpx.get(f"{url}/truth/reset")
-    command = [sys.executable, "-m", "bench.truth_client", kind, url]
+    command = [sys.executable, "-m", "bench.truth.client", kind, url]
     command += [str(number) for number in (streams, requests, tokens)]
     spawned = perf_counter()
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bench.sse import Event, events
+from bench.meter.sse import Event, events
 
 _ANSWER = ("content", "text", "refusal")
 _THINKING = ("reasoning", "reasoning_content", "thinking", "reasoning_text")

@@ -21,14 +21,14 @@ from typing import Literal
 
 import httpx
 
-from bench.client import Prepared, asked, prepared
-from bench.connection import Clock
 from bench.judge import Attempt, Counter, sample_of
-from bench.meter import TICK, Lag, still
+from bench.meter.client import Prepared, asked, prepared
+from bench.meter.connection import Clock
+from bench.meter.stillness import TICK, Lag, still
+from bench.meter.target import Ask, Target
+from bench.meter.wire import Wire
 from bench.pulse import Flight
 from bench.sample import LevelRun, Sample
-from bench.target import Ask, Target
-from bench.wire import Wire
 
 Arrival = Literal["closed", "burst", "staggered", "poisson"]
 STAGGER_SECONDS = 4.0

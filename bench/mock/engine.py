@@ -1,6 +1,6 @@
 """The mock engine: an OpenAI-compatible server of known timing, in a process of its own.
 
-``python -m bench.mock_engine --port 0 --ttft-ms 200 --token-ms 20`` prints one line of JSON with
+``python -m bench.mock.engine --port 0 --ttft-ms 200 --token-ms 20`` prints one line of JSON with
 its port. Any OpenAI client can be pointed at it. Each field of `Behaviour` is an option; a request
 changes it for itself with a ``mock`` object in its body or in its model's name. ``/truth/stats``
 tells what really happened, in readings of CLOCK_MONOTONIC, which is Python's ``perf_counter`` on
@@ -21,10 +21,10 @@ from time import perf_counter
 
 import msgspec
 
-from bench.mock_behaviour import Behaviour
-from bench.mock_socket import listen
-from bench.mock_state import Engine
-from bench.mock_stream import Stream
+from bench.mock.behaviour import Behaviour
+from bench.mock.socket import listen
+from bench.mock.state import Engine
+from bench.mock.stream import Stream
 
 
 async def serve(how: Behaviour, host: str, port: int) -> None:
@@ -45,7 +45,7 @@ async def serve(how: Behaviour, host: str, port: int) -> None:
 
 
 def options(argv: Sequence[str]) -> tuple[Behaviour, str, int]:
-    parser = ArgumentParser(prog="python -m bench.mock_engine", description=__doc__)
+    parser = ArgumentParser(prog="python -m bench.mock.engine", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     for field in msgspec.structs.fields(Behaviour):

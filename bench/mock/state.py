@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from bench.mock_behaviour import Behaviour
-from bench.mock_script import error_object
+from bench.mock.behaviour import Behaviour
+from bench.mock.script import error_object
 
 _TOKEN = re.compile(r"[A-Za-z0-9_]+|[^\sA-Za-z0-9_]")
 

@@ -1,6 +1,6 @@
 """One client of the truth benchmark, in a process of its own, so that its cost can be told.
 
-``python -m bench.truth_client meter|plain URL STREAMS REQUESTS TOKENS`` prints one line of JSON.
+``python -m bench.truth.client meter|plain URL STREAMS REQUESTS TOKENS`` prints one line of JSON.
 ``meter`` is this project's own. ``plain`` is the least that a client on asyncio's sockets can do:
 connections opened before, bytes kept with the time of reading, everything else afterwards. It is
 the reference: what is possible in Python without our own reading of the sockets.
@@ -47,8 +47,8 @@ def _memory_mb() -> float:
 
 
 async def _meter(url: str, streams: int, requests: int, tokens: int) -> list[Times]:
-    from bench.load import run_level
-    from bench.target import Ask, Target, chat_body
+    from bench.meter.load import run_level
+    from bench.meter.target import Ask, Target, chat_body
 
     target = Target(url=url, model="mock", engine="llama.cpp")
     asks = [

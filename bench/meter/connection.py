@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import httpx
 
-from bench import stamps
-from bench.exchange import Exchange
-from bench.framing import Answer, Malformed
-from bench.tls import Tls
+from bench.meter import stamps
+from bench.meter.exchange import Exchange
+from bench.meter.framing import Answer, Malformed
+from bench.meter.tls import Tls
 
 Clock = Callable[[], float]
 READ = 65536

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from bench import stamps
-from bench.framing import Answer
+from bench.meter import stamps
+from bench.meter.framing import Answer
 
 
 class Exchange:

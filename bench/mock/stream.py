@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from bench.mock_request import behaviour, field, json_object, output_tokens, prompt_of, refusal_of
-from bench.mock_script import Asked, Step, error_object, script, whole
-from bench.mock_socket import Peer
-from bench.mock_state import Engine, Record
+from bench.mock.request import behaviour, field, json_object, output_tokens, prompt_of, refusal_of
+from bench.mock.script import Asked, Step, error_object, script, whole
+from bench.mock.socket import Peer
+from bench.mock.state import Engine, Record
 
 TEMPLATE_TOKENS = 8
 """Tokens that the chat template adds to a prompt."""

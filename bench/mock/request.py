@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from bench.mock_behaviour import Behaviour
-from bench.mock_script import error_object
+from bench.mock.behaviour import Behaviour
+from bench.mock.script import error_object
 
 
 def field(line: str) -> tuple[str, str]:

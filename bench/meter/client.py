@@ -13,12 +13,12 @@ from collections.abc import Callable
 import httpx
 import msgspec
 
-from bench.connection import Clock, RunawayOutput
-from bench.exchange import Exchange
 from bench.judge import Attempt, Counter, sample_of
+from bench.meter.connection import Clock, RunawayOutput
+from bench.meter.exchange import Exchange
+from bench.meter.target import REFUSALS, Ask, Target, holds, refused_key, without
+from bench.meter.wire import Wire, encode
 from bench.sample import Sample
-from bench.target import REFUSALS, Ask, Target, holds, refused_key, without
-from bench.wire import Wire, encode
 
 __all__ = ["Ask", "Target", "ask_one"]
 

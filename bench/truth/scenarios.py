@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import msgspec
 
-from bench.load import run_level
+from bench.meter.load import run_level
+from bench.meter.target import Ask, Target, chat_body
 from bench.request import tpot
 from bench.sample import Sample
-from bench.target import Ask, Target, chat_body
 
 STREAMS, TOKENS, THINKING = 8, 32, 16
 TIME_MS, TPOT_MS = 2.0, 0.1

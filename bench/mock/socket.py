@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 from time import perf_counter
 
-from bench import stamps
+from bench.meter import stamps
 
 _READ = 1 << 16
 

@@ -20,9 +20,9 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from bench.connection import Clock, Connection
-from bench.exchange import Exchange
-from bench.tls import Tls
+from bench.meter.connection import Clock, Connection
+from bench.meter.exchange import Exchange
+from bench.meter.tls import Tls
 
 Origin = tuple[str, str, int]
 FRESH = 1.0

@@ -1,0 +1,1 @@
+"""The meter: one streamed request and many at once, each byte with its time."""

@@ -1,0 +1,1 @@
+"""The mock engine: an OpenAI-compatible server of known timing and known habits."""

@@ -1,0 +1,1 @@
+"""The truth benchmark: the meter against a server whose timing is known."""
