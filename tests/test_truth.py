@@ -16,6 +16,8 @@ from bench.truth.scenarios import case, true_tpot, true_ttft
 GOOD = Cost(
     ttft_error_p50_ms=1.0,
     ttft_error_p99_ms=5.0,
+    ttft_error_from_read_p50_ms=1.0,
+    ttft_error_from_read_p99_ms=5.0,
     gap_p99_error_ms=0.5,
     tpot_error_ms=0.01,
     cpu_s=1.0,
@@ -25,17 +27,18 @@ GOOD = Cost(
 
 
 def test_errors_are_the_clients_times_minus_the_servers() -> None:
-    truth = {"r0": {"arrived": 10.0, "sent": [10.2, 10.22, 10.24]}}
+    truth = {"r0": {"arrived": 10.0, "received": 10.001, "sent": [10.2, 10.22, 10.24]}}
     client = {"times": [["r0", [0.203, 0.223, 0.253]]], "cpu_s": 1.5, "memory_mb": 60}
     got = cost(client, truth, spawned=9.5)
     assert got.ttft_error_p50_ms == pytest.approx(3)
+    assert got.ttft_error_from_read_p50_ms == pytest.approx(4)
     assert got.tpot_error_ms == pytest.approx(5)
     assert got.gap_p99_error_ms == pytest.approx(9.9, abs=0.01)
     assert (got.startup_s, got.cpu_s, got.memory_mb) == (0.5, 1.5, 60)
 
 
 def test_a_ttft_that_is_too_early_is_an_error_too() -> None:
-    truth = {"r0": {"arrived": 10.0, "sent": [10.2, 10.22]}}
+    truth = {"r0": {"arrived": 10.0, "received": 10.001, "sent": [10.2, 10.22]}}
     client = {"times": [["r0", [0.1, 0.12]]], "cpu_s": 1, "memory_mb": 1}
     assert cost(client, truth, spawned=9.5).ttft_error_p50_ms == pytest.approx(100)
 
