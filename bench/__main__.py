@@ -27,6 +27,8 @@ ELSEWHERE = {
     "chinese": ("bench.chinese.report", "what is not Taiwan's Chinese in a text"),
     "passcode": ("bench.passcode", "set the passcode that operators give from elsewhere"),
     "audit": ("bench.audit", "who did what, when, on which run"),
+    "import": ("bench.imports.command", "results of other tools, and run bundles"),
+    "bundle": ("bench.bundle", "runs as one file for another installation"),
     "chinese-benchmark": ("bench.chinese.benchmark", "the Chinese check beside other tools"),
 }
 """Commands with options of their own: module with ``main(argv) -> int``, and what it does."""

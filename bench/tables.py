@@ -56,7 +56,7 @@ def measurements(results: Sequence[Result], t: Words) -> list[dict[str, Any]]:
     """One row a measured value, with plain numbers: for a spreadsheet."""
     rows: list[dict[str, Any]] = []
     for result in results:
-        source = "published" if result.published else result.run.source if result.run else ""
+        source = "published" if result.published else "imported" if result.mark else "measured"
         shared = {"result": result.label, "id": result.id, "source": source}
         for kind in ("prefill", "decode"):
             rows += [

@@ -15,7 +15,8 @@ from typing import BinaryIO
 import msgspec
 from sqlite_utils import Database
 
-from bench import store
+from bench import access, audit, store
+from bench.access import Actor
 from bench.catalogue import Catalogue, Workload
 from bench.config import Config
 from bench.errors import Fault
@@ -69,30 +70,53 @@ def chosen(found: Found, choice: Choice, known: Catalogue) -> Found:
 
 
 def save(
-    config: Config,
-    db: Database,
+    settings: Config,
+    actor: Actor,
     file: Import,
     content: Path | BinaryIO,
     known: Catalogue,
     choices: Sequence[Choice] = (),
-    owner: str = "",
 ) -> tuple[Kept, ...]:
-    """Keep the file, and each of its results as a run; what was imported before stays as it is."""
-    _keep_file(config, file, content)
-    kept = []
-    for place, found in enumerate(file.results):
-        choice = choices[place] if place < len(choices) else Choice()
-        result = chosen(found, choice, known)
-        run = _run(file, result, choice, known, owner)
-        parts = [(level(part), part.samples) for part in result.parts]
-        name, new = store.keep(db, run, parts, f"import:{file.sha256}:{place}")
-        kept.append(Kept(run=name, new=new))
-    return tuple(kept)
+    """Keep the file, and each of its results as a run; what was imported before stays as it is.
+
+    Raises BenchError ``access.why.…`` for who may not import.
+    """
+    access.require(actor, "import")
+    _keep_file(settings, file, content)
+    with store.opened(settings.database) as db, store.writing(db):
+        return tuple(_save(db, actor, file, place, known, choices) for place in _places(file))
+
+
+def _save(
+    db: Database,
+    actor: Actor,
+    file: Import,
+    place: int,
+    known: Catalogue,
+    choices: Sequence[Choice],
+) -> Kept:
+    choice = choices[place] if place < len(choices) else Choice()
+    result = chosen(file.results[place], choice, known)
+    run = _run(file, result, choice, known, actor.who)
+    parts = [(level(part), part.samples) for part in result.parts]
+    name, new = store.keep(db, run, parts, _token(file, place))
+    if new:
+        audit.note(db, actor, "import", name, title=run.title, file=file.name)
+    return Kept(run=name, new=new)
+
+
+def _places(file: Import) -> range:
+    return range(len(file.results))
+
+
+def _token(file: Import, place: int) -> str:
+    """By the file's content: the same file twice is the same runs."""
+    return f"import:{file.sha256}:{place}"
 
 
 def before(db: Database, file: Import) -> tuple[str, ...]:
     """The runs that this very file became already."""
-    return store.by_token(db, [f"import:{file.sha256}:{n}" for n in range(len(file.results))])
+    return store.by_token(db, [_token(file, place) for place in _places(file)])
 
 
 def path(config: Config, sha256: str) -> Path:

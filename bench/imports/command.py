@@ -1,0 +1,57 @@
+"""``python -m bench import FILE``: what a file of another tool or a run bundle says, and saved."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import access, catalogue, config, imports, report, unbundle
+from bench.config import Config
+from bench.errors import BenchError, Field
+from bench.imports import keep, preview
+from bench.imports.keep import Kept
+from bench.imports.values import NAMES
+from bench.text import Words, preferred, words
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench import", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--look", action="store_true", help="say what it is and save nothing")
+    asked = parser.parse_args(argv)
+    t = words(preferred(os.environ.get("LANG")))
+    try:
+        for kept in _import(config.read(), asked.file, asked.look, t):
+            print(kept.run if kept.new else f"{kept.run}  {t('imports.already')}")
+    except BenchError as error:
+        print(t.fault(error.fault), file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{asked.file}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _import(settings: Config, file: Path, look: bool, t: Words) -> Sequence[Kept]:
+    actor = access.shell(os.environ.get("USER", ""))
+    try:
+        found = imports.read(file, file.name)
+    except BenchError as error:
+        if error.fault.code != "import_bundle":
+            raise
+        bundle = unbundle.read(file)
+        made = bundle.about.made[:10]
+        fields: dict[str, Field] = {"file": file.name, "n": len(bundle.runs), "made": made}
+        print(t("imports.what_bundle", **fields), file=sys.stderr)
+        return () if look else unbundle.save(settings, actor, bundle)
+    print(t("imports.what", file=file.name, tool=NAMES[found.tool]), file=sys.stderr)
+    for warning in found.warnings:
+        print(t.fault(warning), file=sys.stderr)
+    for result in found.results:
+        for warning in result.warnings:
+            print(t.fault(warning), file=sys.stderr)
+        print(report.table_markdown(preview.rows(result, t)[0]), file=sys.stderr)
+    return () if look else keep.save(settings, actor, found, file, catalogue.load())
