@@ -103,7 +103,11 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     answers: tuple[str, ...]
     """Prompt ids of the answers that are kept."""
     answer_tokens: int
-    """Limit of an answer's length."""
+    """Limit of an answer's length, thinking included."""
+    answer_repeats: int = 1
+    """Times that each of them is asked: how stable a model is."""
+    answer_temperature: float | Literal["model"] = 0.0
+    """``model`` leaves it, and all of sampling, to what the model's publisher recommends."""
     levels: tuple[int, ...]
     """Concurrency levels of the sweep."""
     prompt_tokens: int

@@ -61,13 +61,14 @@ def measure(session: Session) -> None:
     work, asked = session.plan.workload, session.plan.prompts
     planned = steps(work, session.plan.seed)
     alone = [step for step in planned if step.kind != "sweep"]
-    total = len(planned) + len(asked)
+    turns = [(prompt, turn + 1) for turn in range(work.answer_repeats) for prompt in asked]
+    total = len(planned) + len(turns)
     overhead = 0
     for position, step in enumerate(alone, 1):
         overhead = _level(session, step, overhead, position=position, of=total)
-    for position, prompt in enumerate(asked, len(alone) + 1):
-        _answer(session, prompt, position=position, of=total)
-    for position, step in enumerate(planned[len(alone) :], len(alone) + len(asked) + 1):
+    for position, (prompt, repeat) in enumerate(turns, len(alone) + 1):
+        _answer(session, prompt, repeat, position=position, of=total)
+    for position, step in enumerate(planned[len(alone) :], len(alone) + len(turns) + 1):
         _level(session, step, overhead, position=position, of=total)
     while work.search and (tried := _next(session)):
         total += 1
@@ -220,21 +221,28 @@ def _run(
     return run
 
 
-def _answer(session: Session, prompt: Prompt, *, position: int, of: int) -> None:
+def _answer(session: Session, prompt: Prompt, repeat: int, *, position: int, of: int) -> None:
     """Ask one of the fixed prompts and keep the answer, whatever it is."""
     session.halt.check()
     _note(session, "answer", {"prompt": prompt.id, "position": position, "of": of})
-    limit = session.plan.workload.answer_tokens
+    work = session.plan.workload
+    limit, drawn = work.answer_tokens, work.answer_temperature != 0
     ask = Ask(
-        id=f"{session.run}-{prompt.id}",
-        body=chat_body(session.target, prompt.text, limit),
+        id=f"{session.run}-{prompt.id}-{repeat}",
+        body=chat_body(
+            session.target,
+            prompt.text,
+            limit,
+            temperature=None if work.answer_temperature == "model" else work.answer_temperature,
+            seed=session.plan.seed + repeat if drawn else None,
+        ),
         output_tokens=limit,
     )
     run = _run(session, [ask], 1)
     session.halt.check()
     answer = Answer(
         prompt=prompt.id,
-        repeat=1,
+        repeat=repeat,
         language=prompt.language,
         question=prompt.text,
         sample=run.samples[0],

@@ -102,12 +102,18 @@ def workloads(known: Catalogue, model: str, t: Words) -> list[Offer]:
 
 def _size(known: Catalogue, workload: str, t: Words) -> str:
     work = known.workloads[workload]
-    return t("launch.size", requests=questions(work), people=max(work.levels))
+    return _asks(work, t, alone="launch.size_alone", together="launch.size")
+
+
+def _asks(work: Workload, t: Words, *, alone: str, together: str) -> str:
+    if not work.levels:
+        return t(alone, requests=questions(work))
+    return t(together, requests=questions(work), people=max(work.levels))
 
 
 def questions(work: Workload) -> int:
     """How many requests count in a workload, kept answers included."""
-    return sum(step.requests for step in steps(work)) + len(work.answers)
+    return sum(step.requests for step in steps(work)) + len(work.answers) * work.answer_repeats
 
 
 def _offer(
@@ -130,8 +136,8 @@ def happens(plan: Plan, t: Words) -> list[str]:
     engine = plan.title.rpartition(" · ")[2]
     return [
         t(f"launch.{start}", model=plan.model_name, engine=engine),
-        t("launch.step_ask", requests=questions(work), people=max(work.levels)),
-        t(f"launch.{keep}", answers=len(plan.prompts)),
+        _asks(work, t, alone="launch.step_ask_alone", together="launch.step_ask"),
+        t(f"launch.{keep}", answers=len(plan.prompts) * work.answer_repeats),
     ]
 
 

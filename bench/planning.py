@@ -143,7 +143,7 @@ def endpoint_recipe(url: str, model: str | None, key_env: str | None) -> Recipe:
 def context_needed(work: Workload, prompts: Sequence[Prompt]) -> int:
     """Tokens of context that the longest request of a workload needs."""
     answers = max((len(prompt.text.encode()) for prompt in prompts), default=0) + work.answer_tokens
-    longest = max(*work.prefill, 0) + work.decode
+    longest = max(work.prefill, default=0) + work.decode
     return TEMPLATE_TOKENS + max(longest, answers, work.prompt_tokens + work.output_tokens)
 
 
@@ -185,7 +185,7 @@ def _recipe(
         if not 0.1 <= change.memory <= 0.95:
             raise BenchError("memory_share", share=change.memory)
         flags[MEMORY_FLAGS[engine.id]] = change.memory
-    slots = change.slots or max(entry.slots, *work.levels)  # fewer would measure queueing
+    slots = change.slots or max((entry.slots, *work.levels))  # fewer would measure queueing
     context = change.context or entry.context
     if slots < 1 or context < 1:
         raise BenchError("numbers_positive", slots=slots, context=context)

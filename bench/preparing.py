@@ -25,7 +25,9 @@ from engines.docker_run import instance
 def load_of(plan: Plan) -> Load:
     """What the plan's sweep asks of an engine at its top level; longer prompts come one by one."""
     work = plan.workload
-    return Load(tokens=work.prompt_tokens + work.output_tokens, concurrency=max(work.levels))
+    return Load(
+        tokens=work.prompt_tokens + work.output_tokens, concurrency=max(work.levels, default=1)
+    )
 
 
 def check_fit(config: Config, plan: Plan, machine: Host | None = None) -> Fit | None:

@@ -15,7 +15,8 @@ def data(tmp_path: Path) -> Path:
     """A copy of the catalogue that a test may spoil."""
     for file in DATA.glob("*.toml"):
         shutil.copy(file, tmp_path)
-    shutil.copytree(DATA / "recipes", tmp_path / "recipes")
+    for folder in ("recipes", "chinese"):
+        shutil.copytree(DATA / folder, tmp_path / folder)
     return tmp_path
 
 
@@ -120,7 +121,6 @@ def test_a_recipe_for_an_engine_that_is_not_there_is_a_fault(data: Path) -> None
 
 
 def test_prompts_of_the_chinese_folder_are_read_too(data: Path) -> None:
-    (data / "chinese").mkdir()
     (data / "chinese" / "more.toml").write_text(
         '[zh-more]\nlanguage = "zh-TW"\nkind = "letter"\ntext = "請寫一封信。"\n'
     )

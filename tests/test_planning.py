@@ -44,7 +44,9 @@ def test_a_demo_model_is_planned_from_its_package(known: Catalogue, config: Conf
     assert plan.recipe.path.endswith("SmolLM2-135M-Instruct.Q4_1.gguf")
     assert plan.artifact_bytes == 98_362_432
     assert plan.title == "SmolLM2 135M Instruct · llama.cpp (this machine)"
-    assert [prompt.id for prompt in plan.prompts] == ["zh-explain", "zh-letter", "en-explain"]
+    assert [prompt.id for prompt in plan.prompts] == [
+        "zh-explain", "en-explain", "tw-letter-neighbour", "tw-tech-memory", "tw-format-bullets",
+    ]  # fmt: skip
     assert plans.decode(plans.encode(plan)) == plan
 
 
