@@ -25,7 +25,7 @@ class Words:
         self.language = language
         self._sentences = sentences
 
-    def __call__(self, key: str, **fields: Field) -> str:
+    def __call__(self, key: str, /, **fields: Field) -> str:
         return self._sentences[key].format(**fields)
 
     def __contains__(self, key: str) -> bool:

@@ -16,6 +16,7 @@ PAGES = {
     "run": (":material/insights:", "hidden"),
     "compare": (":material/compare_arrows:", "visible"),
     "chinese": (":material/translate:", "visible"),
+    "imports": (":material/upload_file:", "operators"),
     "audit": (":material/history:", "operators"),
 }
 

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import access, catalogue, config, imports, report, unbundle
+from bench import access, catalogue, config, incoming, report
 from bench.config import Config
-from bench.errors import BenchError, Field
-from bench.imports import keep, preview
+from bench.errors import BenchError
+from bench.imports import preview
 from bench.imports.keep import Kept
-from bench.imports.values import NAMES
+from bench.imports.values import Import
 from bench.text import Words, preferred, words
 
 
@@ -37,21 +37,17 @@ def main(argv: Sequence[str]) -> int:
 
 def _import(settings: Config, file: Path, look: bool, t: Words) -> Sequence[Kept]:
     actor = access.shell(os.environ.get("USER", ""))
-    try:
-        found = imports.read(file, file.name)
-    except BenchError as error:
-        if error.fault.code != "import_bundle":
-            raise
-        bundle = unbundle.read(file)
-        made = bundle.about.made[:10]
-        fields: dict[str, Field] = {"file": file.name, "n": len(bundle.runs), "made": made}
-        print(t("imports.what_bundle", **fields), file=sys.stderr)
-        return () if look else unbundle.save(settings, actor, bundle)
-    print(t("imports.what", file=file.name, tool=NAMES[found.tool]), file=sys.stderr)
+    found = incoming.read(file, file.name)
+    print(incoming.what(found, file.name, t), file=sys.stderr)
+    if isinstance(found, Import):
+        _print(found, t)
+    return () if look else incoming.save(settings, actor, found, file, catalogue.load())
+
+
+def _print(found: Import, t: Words) -> None:
     for warning in found.warnings:
         print(t.fault(warning), file=sys.stderr)
     for result in found.results:
         for warning in result.warnings:
             print(t.fault(warning), file=sys.stderr)
         print(report.table_markdown(preview.rows(result, t)[0]), file=sys.stderr)
-    return () if look else keep.save(settings, actor, found, file, catalogue.load())

@@ -35,6 +35,8 @@ SPARK = "NVIDIA GB10"
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader knows of a result and its file does not say."""
 
+    title: str = ""
+    """Empty: the model and the tool."""
     model: str = ""
     """Catalogue id; empty: as the file calls it."""
     engine: str = ""
@@ -47,6 +49,24 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     new: bool
     """False: it was imported before, as this run."""
+
+
+def guess(found: Found, known: Catalogue) -> str:
+    """The catalogue's model that a file means by its own name of it; empty for none."""
+    said = found.model.strip().casefold()
+    for model in known.models.values():
+        published = [one.repository for one in model.artifacts if one.repository]
+        names = [model.id, model.name, *published, *(name.split("/")[-1] for name in published)]
+        if said in (name.casefold() for name in names):
+            return model.id
+    return ""
+
+
+def title(found: Found, choice: Choice, known: Catalogue, tool: str) -> str:
+    """What a run is called, unless its reader chose otherwise."""
+    model = known.models.get(choice.model)
+    name = model.name if model else found.model or "?"
+    return " ".join(choice.title.split())[:120] or f"{name} · {NAMES[tool]}"
 
 
 def chosen(found: Found, choice: Choice, known: Catalogue) -> Found:
@@ -169,7 +189,7 @@ def _plan(file: Import, found: Found, choice: Choice, known: Catalogue, owner: s
     tool = NAMES[file.tool]
     source = f"{tool} {file.version}" if file.version else tool
     return Plan(
-        title=f"{name} · {tool}",
+        title=title(found, choice, known, file.tool),
         model=model.id if model else found.model,
         model_name=name,
         artifact=None,

@@ -54,10 +54,10 @@ def shown(one: Number, t: Words) -> str:
 def _row(level: str, one: Number, t: Words, use: str) -> Row:
     return {
         t("imports.column.level"): level,
-        t("imports.column.key"): one.key,
         t("imports.column.meaning"): meaning(one, t),
         t("imports.column.value"): shown(one, t),
         t("imports.column.use"): use,
+        t("imports.column.key"): one.key,
     }
 
 
