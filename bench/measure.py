@@ -7,6 +7,7 @@ has ended. In between nothing is written.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,6 +47,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     progress: Callable[[Progress], None]
     counters: Callable[[], Mapping[str, float]] = dict
     """The engine's own counters now."""
+    power: Callable[[float], float | None] = lambda since: None
+    """The GPU's mean power in watts since a moment of ``time.monotonic``."""
     pulse: Pulse = msgspec.field(default_factory=Pulse)
     """Told what is in flight, so that a stall is seen."""
     between: Callable[[], None] = lambda: None
@@ -103,7 +106,7 @@ def _level(session: Session, step: Step, overhead: int, *, position: int, of: in
     _note(session, "level", place)
     overhead = _warm(session, step, overhead)
     built = _prompts(session, step, "measured", step.requests, overhead)
-    before = session.counters()
+    before, begun = session.counters(), time.monotonic()
     run = _run(session, _asks(session, step, built), step.concurrency, counted=True)
     if _over(session, run):  # a dead engine refuses what is left of a level within no time
         run = msgspec.structs.replace(run, stopped=True)
@@ -117,6 +120,7 @@ def _level(session: Session, step: Step, overhead: int, *, position: int, of: in
         slots=session.slots,
         template_tokens=overhead,
         cached_by_counters=None if run.stopped else cached_share(before, session.counters()),
+        power=session.power(begun),
     )
     done = place | {"ok": summary.ok, "failed": summary.failed}
     with store.opened(session.config.database) as db:

@@ -44,12 +44,14 @@ def summarise(
     slots: int | None = None,
     template_tokens: int = 0,
     cached_by_counters: float | None = None,
+    power: float | None = None,
 ) -> LevelSummary:
     """The numbers of one level, or of one test of the prompt set.
 
     `template_tokens` is how much of each prompt is the same chat template for every request: that
     much may come from a cache without a mark. `cached_by_counters` is the share of prompt tokens
-    that the engine's own counters say came from its cache, where its answers don't tell.
+    that the engine's own counters say came from its cache, where its answers don't tell. `power` is
+    the GPU's mean while the level was measured, in watts.
     """
     ok = [sample for sample in run.samples if sample.ok]
     failed = [s for s in run.samples if not s.ok and s.error_kind != "cancelled"]
@@ -99,6 +101,7 @@ def summarise(
         silence=silence(ok),
         resent=sum(s.resent for s in run.samples),
         meter=run.meter,
+        power=power,
         slots=slots,
     )
     return msgspec.structs.replace(summary, flags=_flags(summary, run, ok, template_tokens))

@@ -93,6 +93,7 @@ def _perform(config: Config, run: Run, diary: Diary) -> None:
             halt=halt,
             progress=stack.enter_context(progress.counting(config, run.id)),
             counters=lambda: probe.metrics(running.url, headers),
+            power=watched.power,
             pulse=pulse,
             between=lambda: diary.keep(watched.take()),
         )

@@ -11,6 +11,7 @@ from bench.catalogue import Catalogue, Published
 from bench.imports import mark
 from bench.imports.mark import Mark
 from bench.imports.values import NAMES
+from bench.physics import energy_per_token
 from bench.sample import Sample
 from bench.summary import Interval, LevelSummary, Mean, Quantiles
 from bench.text import Words
@@ -181,8 +182,8 @@ def _speed(level: LevelSummary, kind: str) -> Mean | None:
 
 
 def points(result: Result, metric: str) -> list[Point]:
-    """One value for each level of the sweep: ``throughput``, ``decode_speed``, ``ttft_p50`` or
-    ``ttft_p99`` (with the worst of n where n is too small)."""
+    """One value for each level of the sweep: ``throughput``, ``decode_speed``, ``ttft_p50``,
+    ``energy_per_token`` or ``ttft_p99`` (with the worst of n where n is too small)."""
     if result.published:
         return [
             Point(concurrency=figure.concurrency, value=figure.value)
@@ -215,6 +216,8 @@ def _value(level: LevelSummary, metric: str) -> tuple[float | None, Interval | N
         case "decode_speed":
             mean = level.decode_speed
             return (mean.mean, mean.interval, True) if mean else (None, None, True)
+        case "energy_per_token":
+            return energy_per_token(level.power, level.throughput_all), None, True
         case "ttft_p50":
             return level.ttft.p50, level.ttft.intervals.get("p50"), True
         case "ttft_p99":

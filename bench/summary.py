@@ -122,6 +122,8 @@ class LevelSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time without any text although a request was in the middle of its answer."""
     resent: int = 0
     meter: MeterHealth | None = None
+    power: float | None = None
+    """The GPU's mean power while the level was measured, watts; None where it does not tell."""
     slots: int | None = None
     """Requests the engine works on at once; above it a level is queueing."""
     flags: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ def overview(results: Sequence[Result], t: Words) -> list[dict[str, str | None]]
         for test in tests:
             cells = {result.label: _bar_cell(result, kind, test) for result in results}
             rows.append({t("table.quantity"): t(f"table.{kind}", test=test), **cells})
-    for metric in ("decode_speed", "ttft_p50", "ttft_p99", "throughput"):
+    for metric in ("decode_speed", "ttft_p50", "ttft_p99", "throughput", "energy_per_token"):
         levels = sorted({p.concurrency for result in results for p in points(result, metric)})
         for people in levels:
             cells = {result.label: _point_cell(result, metric, people, t) for result in results}
@@ -70,6 +70,7 @@ def measurements(results: Sequence[Result], t: Words) -> list[dict[str, Any]]:
             ("ttft_p50", "s"),
             ("ttft_p99", "s"),
             ("throughput", "tokens/s"),
+            ("energy_per_token", "J"),
         ):
             rows += [
                 shared

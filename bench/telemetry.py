@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from statistics import fmean
 
 import msgspec
 
@@ -54,6 +55,13 @@ class Telemetry:
         at = time.monotonic() - self._begun
         self._readings.append(reading)
         self._rows.append((at, {"machine": msgspec.to_builtins(reading), "engine": told}))
+
+    def power(self, since: float) -> float | None:
+        """The GPU's mean power in watts since a moment of ``time.monotonic``, where it is told."""
+        rows = zip(self._rows, self._readings, strict=False)
+        read = [reading.gpu for (at, _), reading in rows if at >= since - self._begun]
+        told = [gpu.power for gpu in read if gpu and gpu.power is not None]
+        return fmean(told) if told else None
 
     def moving(self) -> float | None:
         """The engine's counters added up, as last read: the same twice means that nothing moved."""

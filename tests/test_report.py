@@ -8,13 +8,13 @@ import struct
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bench import charts, links, report, store, tables, views
 from bench.catalogue import Catalogue
-from bench.chinese import check
 from bench.errors import BenchError
-from bench.layout import marked, plain, width, wrapped
+from bench.layout import plain, width, wrapped
 from bench.results import Result
 from bench.text import LANGUAGES, words
 from tests import examples
@@ -74,6 +74,17 @@ def test_an_image_says_what_it_shows_and_what_was_not_measured_here(results: lis
 def test_a_caption_is_complete_in_both_languages(results: list[Result], language: str) -> None:
     lines = views.caption(figure(results), words(language))
     assert len(lines) == len(results) + 1 and all(lines)
+
+
+def test_energy_stands_in_the_tables_where_the_gpu_told_its_power(results: list[Result]) -> None:
+    level = next(level for level in results[0].levels if level.kind == "sweep")
+    assert not [row for row in tables.measurements(results, T) if "energy" in row["metric"]]
+    told = msgspec.structs.replace(level, power=84.0, throughput_all=21.0)
+    result = msgspec.structs.replace(results[0], levels=(told,))
+    (row,) = (row for row in tables.measurements([result], T) if "energy" in row["metric"])
+    assert (row["value"], row["unit"], row["people"]) == (4.0, "J", level.concurrency)
+    (shown,) = (row for row in tables.overview([result], T) if "能量" in str(row))
+    assert "4.00" in shown.values()
 
 
 def test_dark_images_have_a_dark_ground(results: list[Result]) -> None:
@@ -159,13 +170,6 @@ def test_a_wrapped_text_loses_nothing() -> None:
 )
 def test_plain_text_keeps_its_lines_and_every_sign(text: str, markdown: str) -> None:
     assert plain(text) == markdown
-
-
-def test_neighbouring_findings_are_one_stretch_and_the_text_stays() -> None:
-    text = "用户的*网络*"
-    shown = marked(text, check(text))
-    assert ":red-background[网络]" in shown
-    assert "\\*" in shown
 
 
 def test_export_file_sizes_are_fit_for_a_blog(results: list[Result], tmp_path: Path) -> None:

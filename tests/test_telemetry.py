@@ -3,7 +3,8 @@ import time
 import pytest
 
 from bench.config import Config
-from bench.health import canary
+from bench.gpu import Gpu
+from bench.health import Reading, canary
 from bench.measure import cached_share
 from bench.telemetry import Telemetry, sampling
 
@@ -43,6 +44,17 @@ def test_a_stamp_carries_an_even_choice_of_many_readings(config: Config) -> None
     assert 30 <= len(stamp.during) <= 100
     assert stamp.after is not None
     assert stamp.canary and stamp.canary.value == 50.0
+
+
+def test_a_levels_power_is_the_mean_of_its_own_readings(config: Config) -> None:
+    watched = Telemetry(config, "http://127.0.0.1:9", {})
+    for at, watts in ((1.0, 30.0), (3.0, 80.0), (5.0, 90.0), (7.0, None)):
+        watched._rows.append((at, {}))
+        watched._readings.append(Reading(gpu=Gpu(power=watts)))
+    begun = watched._begun
+    assert watched.power(begun + 2) == 85.0, "the reading before the level is left out"
+    assert watched.power(begun + 6) is None, "N/A is no 0"
+    assert watched.power(begun + 8) is None
 
 
 @pytest.mark.parametrize(
