@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
-
-from bench.chinese import Finding, Severity
 
 SIGNS = re.compile(r"([\\`*_\[\]{}<>#$~:|!&^@=])")
 """What may mean something in Markdown wherever it stands."""
 STARTS = re.compile(r"^([ \t]*)(?:(\d*)([-+.)]))?", re.MULTILINE)
 """What means something at the start of a line: indentation, a list."""
-GROUNDS: Mapping[Severity, str] = {
-    "error": "red-background",
-    "warning": "orange-background",
-    "hint": "gray-background",
-}
 
 
 def plain(text: str) -> str:
@@ -48,26 +40,3 @@ def wrapped(text: str, columns: int) -> list[str]:
 
 def width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def marked(text: str, findings: Iterable[Finding]) -> str:
-    """Markdown of a text as it is, with the stretches that were found on a coloured ground.
-
-    Where findings overlap, the one that begins first is marked; neighbours of the same ground are
-    one stretch, so that a word stays a word.
-    """
-    stretches: list[tuple[int, int, str]] = []
-    for one in findings:
-        last = stretches[-1] if stretches else (0, 0, "")
-        start, ground = max(one.start, last[1]), GROUNDS[one.severity]
-        if one.end <= start:
-            continue
-        if last[1:] == (start, ground):
-            stretches[-1] = (last[0], one.end, ground)
-        else:
-            stretches.append((start, one.end, ground))
-    parts, end = [], 0
-    for start, stop, ground in stretches:
-        parts += [plain(text[end:start]), f":{ground}[{plain(text[start:stop])}]"]
-        end = stop
-    return "".join([*parts, plain(text[end:])])

@@ -239,9 +239,18 @@ def waits(samples: Sequence[Sample]) -> list[float]:
 
 
 def answers_by_prompt(results: Sequence[Result]) -> Mapping[str, dict[str, Answer]]:
-    """First answers beside each other: prompt id → result id → answer, in the prompts' order."""
+    """First answers beside each other: prompt id → result id → answer, in the prompts' order.
+
+    An id whose text differs is another question: then the id is followed by ``~2`` and so on.
+    """
     table: dict[str, dict[str, Answer]] = {}
+    texts: dict[str, list[str]] = {}
     for result in results:
         for answer in result.answers:
-            table.setdefault(answer.prompt, {}).setdefault(result.id, answer)
+            known = texts.setdefault(answer.prompt, [])
+            if answer.question not in known:
+                known.append(answer.question)
+            place = known.index(answer.question) + 1
+            name = answer.prompt if place == 1 else f"{answer.prompt}~{place}"
+            table.setdefault(name, {}).setdefault(result.id, answer)
     return table

@@ -214,14 +214,12 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     answers: Mapping[str, Answer]
 
 
-def answered(results: Sequence[Result], language: str | None = None) -> list[Answered]:
-    """The questions of one language, or of all, that any result answered."""
-    found = []
-    for answers in answers_by_prompt(results).values():
-        first = next(iter(answers.values()))
-        if language in (None, first.language):
-            found.append(Answered(question=first.question, answers=answers))
-    return found
+def answered(results: Sequence[Result]) -> list[Answered]:
+    """The questions that any result answered."""
+    return [
+        Answered(question=next(iter(answers.values())).question, answers=answers)
+        for answers in answers_by_prompt(results).values()
+    ]
 
 
 def literacy(result: Result) -> Literacy:

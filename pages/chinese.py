@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from bench import catalogue, config, links, store
+from bench import catalogue, config, links, store, writing, written
 from bench.layout import plain
 from bench.text import words
-from pages.elements import answers, forms, said
+from pages.elements import answers, forms, reading, said
 
 t = words(st.session_state["language"])
 known = catalogue.load()
@@ -20,11 +20,17 @@ ids = [result.id for result in results]
 forms.chosen(ids, {id: name for id, name in labels.items() if id not in known.published}, t)
 if unknown := [id[:40] for id in wanted if id not in ids]:
     st.warning(plain(t("compare.unknown", ids=", ".join(unknown))))
-if not any(answer.language == "zh-TW" for result in results for answer in result.answers):
+sets = writing.prompt_sets(results)
+if not sets:
     st.write(t("zh.empty"))
     st.page_link("launch.py", label=t("nav.launch"), icon=":material/play_circle:")
     st.stop()
 
 answers.able(results, t)
 said.share(ids, t)
-answers.side_by_side(results, t, language="zh-TW", judged=True)
+shown = reading.prompt_set(sets, t)
+figures = {result.id: writing.writing(writing.readings(result, shown)) for result in results}
+reading.summary({result.label: figures[result.id] for result in results}, t)
+st.caption(t("zh.how_read"))
+able = {id: found.literacy.level != "no" for id, found in figures.items()}
+reading.questions(written.questions(results, shown), results, able, t)

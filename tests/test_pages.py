@@ -165,9 +165,10 @@ def test_answers_stand_beside_each_other_with_mainland_characters_marked(
     ids: dict[str, str],
 ) -> None:
     at = visit("chinese.py", "zh-TW", run=[ids["fast"], ids["good"]])
-    marked = [one.value for one in at.markdown if "-background[" in one.value]
-    assert any(":red-background[" in one and "缓" in one for one in marked)
-    assert not any("便利商店" in one for one in marked)
+    answers = [one.proto.body for one in at.get("html") if 'class="answer' in one.proto.body]
+    poor = next(one for one in answers if "缓" in one)
+    assert '<mark class="error" tabindex="0"' in poor and "簡體字" in poor
+    assert all("<mark" not in one for one in answers if "便利商店" in one)
 
 
 HOSTILE = "<script>alert(1)</script> **bold** $x^2$ :red[hot] [link](http://evil.test) `code`"

@@ -25,7 +25,7 @@ from bench.chinese.finding import Finding, Severity, explanation, in_order
 from bench.chinese.instructions import Outcome, outcomes
 from bench.chinese.literacy import Literacy, can_write
 from bench.chinese.spans import Span, marked
-from bench.chinese.summary import Rate, Summary, rates, summary
+from bench.chinese.summary import Rate, Summary, rate_of, rates, summary
 
 __all__ = [
     "Finding",
@@ -40,6 +40,7 @@ __all__ = [
     "explanation",
     "marked",
     "outcomes",
+    "rate_of",
     "rates",
     "summary",
 ]

@@ -90,9 +90,13 @@ def rates(summaries: Sequence[Summary]) -> Mapping[Kind, Rate]:
     no finding at all its upper end is 3 for all characters together (the "rule of three").
     """
     kinds: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
-    return {
-        kind: _rate([one.counts.get(kind, 0) for one in summaries], summaries) for kind in kinds
-    }
+    return {kind: rate_of((kind,), summaries) for kind in kinds}
+
+
+def rate_of(kinds: Sequence[Kind], summaries: Sequence[Summary]) -> Rate:
+    """Findings of several kinds together, as `rates` has them of one."""
+    counts = [sum(one.counts.get(kind, 0) for kind in kinds) for one in summaries]
+    return _rate(counts, summaries)
 
 
 def _rate(counts: Sequence[int], summaries: Sequence[Summary]) -> Rate:
