@@ -20,6 +20,7 @@ from bench.meter.load import Arrival, run_level
 from bench.meter.stillness import Lag, still
 from bench.meter.target import Ask, Target, chat_body
 from bench.meter.wire import Wire
+from bench.metrics import summarise
 from bench.sample import LevelRun
 from bench.truth.benchmark import server
 from tests.streams import chunk, last_usage
@@ -164,14 +165,17 @@ def test_an_engine_that_is_stopped_for_a_while_shows_it(url: str) -> None:
         running = asyncio.ensure_future(run_level(target, asks_of(target, 4, 30), concurrency=2))
         await asyncio.sleep(0.3)
         os.kill(pid, signal.SIGSTOP)
-        await asyncio.sleep(0.8)
+        await asyncio.sleep(1.5)
         os.kill(pid, signal.SIGCONT)
         return await running
 
     pid = truth(url)["pid"]
     run = asyncio.run(work())
     assert kinds(run) == [None] * 4
-    assert max(max(sample.gaps) for sample in run.samples) >= 0.6
+    assert max(max(sample.gaps) for sample in run.samples) >= 1.2
+    summary = summarise(run, kind="sweep", name="c2")
+    assert summary.silence is not None and summary.silence >= 1.2
+    assert "stalled" in summary.flags
 
 
 def test_a_stall_that_does_not_end_is_a_timeout(url: str) -> None:
