@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from bench import chinese, definitions
-from bench.chinese import Literacy
+from bench import definitions
 from bench.figure import Figure
 from bench.imports.mark import Mark
 from bench.results import Result, answers_by_prompt, bars, points
@@ -220,10 +219,3 @@ def answered(results: Sequence[Result]) -> list[Answered]:
         Answered(question=next(iter(answers.values())).question, answers=answers)
         for answers in answers_by_prompt(results).values()
     ]
-
-
-def literacy(result: Result) -> Literacy:
-    """Whether a result's answers to the zh-TW prompts are Chinese at all."""
-    kept = [answer for answer in result.answers if answer.language == "zh-TW"]
-    texts = [answer.sample.text for answer in kept]
-    return chinese.can_write(texts, [answer.question for answer in kept])

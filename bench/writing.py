@@ -6,6 +6,7 @@ answers to one set of prompts in one version belong together (`prompt_sets`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,14 +65,14 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prompt_sets(results: Sequence[Result]) -> list[str]:
-    """The sets of zh-TW prompts that any of the results answered, in their order."""
-    sets = (
+    """The sets of zh-TW prompts that any of the results answered, the largest first."""
+    sets = Counter(
         prompt_of(result, answer).set
         for result in results
         for answer in result.answers
         if answer.language == "zh-TW"
     )
-    return list(dict.fromkeys(sets))
+    return [name for name, _ in sets.most_common()]
 
 
 def prompt_of(result: Result, answer: Answer) -> Prompt:
@@ -117,7 +118,20 @@ def reading(answer: Answer, prompt: Prompt) -> Reading:
     )
 
 
-def writing(read: Sequence[Reading]) -> Writing:
+def of(result: Result, prompt_set: str) -> Writing:
+    """The figures of a result's answers to one set. Whether it can write Chinese at all is asked
+    of all its zh-TW answers."""
+    return writing(readings(result, prompt_set), literacy(readings(result)))
+
+
+def literacy(read: Sequence[Reading]) -> Literacy:
+    good = [one for one in read if one.answer.sample.ok]
+    return chinese.can_write(
+        [one.answer.sample.text for one in good], [one.prompt.text for one in good]
+    )
+
+
+def writing(read: Sequence[Reading], able: Literacy) -> Writing:
     """The figures of one model's answers to one set; failed ones are in none of them."""
     read = [one for one in read if one.answer.sample.ok]
     summaries = [one.summary for one in read]
@@ -126,9 +140,7 @@ def writing(read: Sequence[Reading]) -> Writing:
     return Writing(
         answers=len(read),
         length=sum(one.length for one in read),
-        literacy=chinese.can_write(
-            [one.answer.sample.text for one in read], [one.prompt.text for one in read]
-        ),
+        literacy=able,
         rates=chinese.rates(summaries),
         usage=chinese.rate_of(USAGE, summaries),
         asked=len(outcomes),

@@ -53,7 +53,7 @@ def rate(found: Writing, of: Rate, t: Words) -> str:
 
 
 def followed(found: Writing, t: Words) -> str:
-    if found.share is None:
+    if found.share is None or found.literacy.level == "no":
         return "–"
     low, high = (f"{100 * value:.0f}" for value in (found.share.low, found.share.high))
     return t("zh.cell.followed", k=found.followed, n=found.asked, low=low, high=high)

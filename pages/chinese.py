@@ -26,11 +26,11 @@ if not sets:
     st.page_link("launch.py", label=t("nav.launch"), icon=":material/play_circle:")
     st.stop()
 
-answers.able(results, t)
-said.share(ids, t)
 shown = reading.prompt_set(sets, t)
-figures = {result.id: writing.writing(writing.readings(result, shown)) for result in results}
-reading.summary({result.label: figures[result.id] for result in results}, t)
+results = [result for result in results if result.answers]
+figures = {result.label: writing.of(result, shown) for result in results}
+answers.able({label: found.literacy for label, found in figures.items()}, t)
+said.share(ids, t)
+reading.summary(figures, t)
 st.caption(t("zh.how_read"))
-able = {id: found.literacy.level != "no" for id, found in figures.items()}
-reading.questions(written.questions(results, shown), results, able, t)
+reading.questions(written.questions(results, shown), results, figures, t)

@@ -216,5 +216,5 @@ def test_a_model_that_writes_no_chinese_gets_no_score(
     t = words(language)
     assert t("chinese.literacy.no", chinese=0, answers=12) in text(at)
     assert t("zh.clean") not in text(at)
-    figures = writing.writing(writing.readings(result))
+    figures = writing.of(result, "zh-tw-1")
     assert {written.rate(figures, rate, t) for rate in figures.rates.values()} == {"–"}

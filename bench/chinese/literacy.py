@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -24,6 +25,10 @@ _COMMON = frozenset(
     "的这们来为国说时会对发后过动还进样开实军无长机关点业间问应战头体见产"
 )
 """Characters that hardly any Chinese sentence does without, in both scripts."""
+
+
+_PIECE = 6
+_NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class Literacy(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +72,28 @@ def _read(answer: str, prompt: str) -> list[Reason | None]:
     if counting.length(text) < 12:
         return []
     own = mask.without_echo(text, prompt)
-    if counting.length(own) * 5 <= counting.length(text):
+    if counting.length(own) * 5 <= counting.length(text) or _pieced_together(text, prompt):
         return ["echo"]
     share = counting.han_share(own)
     if share is None or share < ENOUGH_HAN:
         return ["little_chinese"]
     return ["no_grammar"] if _common_share(own) < 0.1 else [None]
+
+
+def _pieced_together(text: str, prompt: str) -> bool:
+    """Whether the answer is hardly more than pieces of six characters and more of the question.
+
+    A question that brings a text of its own is left out: a summary may quote it.
+    """
+    if "\n" in prompt or "「" in prompt:
+        return False
+    answer, question = (_NO_LETTERS.sub("", one) for one in (text, prompt))
+    pieces = {question[place : place + _PIECE] for place in range(len(question) - _PIECE + 1)}
+    covered: set[int] = set()
+    for place in range(len(answer) - _PIECE + 1):
+        if answer[place : place + _PIECE] in pieces:
+            covered.update(range(place, place + _PIECE))
+    return len(covered) * 20 >= len(answer) * 17
 
 
 def _common_share(text: str) -> float:

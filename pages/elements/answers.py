@@ -1,10 +1,11 @@
 """Answers for reading, as they were written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from bench import views
+from bench.chinese import Literacy
 from bench.layout import plain
 from bench.results import Result
 from bench.store import Answer
@@ -35,15 +36,14 @@ def question(text: str) -> None:
         st.markdown(plain(more.strip()))
 
 
-def able(results: Sequence[Result], t: Words) -> None:
+def able(labels: Mapping[str, Literacy], t: Words) -> None:
     """Which models cannot write Chinese, or not always: then nothing found is no praise."""
-    for result in results:
-        found = views.literacy(result)
-        if found.level != "yes" and result.answers:
+    for label, found in labels.items():
+        if found.level != "yes":
             said = t(
                 f"chinese.literacy.{found.level}", chinese=found.chinese, answers=found.answers
             )
-            st.warning(f"**{plain(result.label)}** – {plain(said)}", icon=":material/info:")
+            st.warning(f"**{plain(label)}** – {plain(said)}", icon=":material/info:")
 
 
 def one(found: Answer, t: Words) -> None:

@@ -48,10 +48,10 @@ def summary(figures: Mapping[str, Writing], t: Words) -> None:
 def questions(
     asked: Mapping[str, Mapping[str, Sequence[Reading]]],
     results: Sequence[Result],
-    able: Mapping[str, bool],
+    figures: Mapping[str, Writing],
     t: Words,
 ) -> None:
-    """All questions, or the one that the address names; ``able`` by result: writes Chinese."""
+    """All questions, or the one that the address names; ``figures`` by the results' labels."""
     st.html(annotated.STYLE)
     one = st.query_params.get("prompt", "")
     if one and one not in asked:
@@ -66,11 +66,12 @@ def questions(
     for name in shown:
         with st.container(border=True):
             _question(name, asked[name], t, link if one not in asked else None)
-            names = [result for result in results if result.answers]
-            for column, result in zip(st.columns(len(names), gap="medium"), names, strict=True):
+            columns = st.columns(len(results), gap="medium")
+            for column, result in zip(columns, results, strict=True):
                 with column:
                     st.caption(f"**{plain(result.label)}**")
-                    _answers(asked[name].get(result.id, ()), able[result.id], t)
+                    able = figures[result.label].literacy.level != "no"
+                    _answers(asked[name].get(result.id, ()), able, t)
 
 
 def _question(
