@@ -174,7 +174,7 @@ def test_an_echo_of_the_question_is_no_answer():
     question = "請以客服人員的身分，寫一封簡短的電子郵件，告訴王小姐她訂購的印表機要延後一週到貨。"
     assert can_write([question], [question]).reasons == ("echo",)
     asked = "請幫我寫一張貼在電梯裡的紙條，提醒樓上鄰居晚上十點以後不要拖拉家具，80 字以內。"
-    pieces = "請寫一張貼在電梯裡的紙條，提醒樓上鄰居晚上十點以後不要拖拉家具，80字以內。"  # SmolLM2's manner
+    pieces = "請寫一張貼在電梯裡的紙條，提醒樓上鄰居晚上十點以後不要拖拉家具，80字以內。"
     assert can_write([pieces], [asked]).reasons == ("echo",)
     assert can_write([pieces], [f"請整理重點：「{asked}」"]).level == "yes", "a summary may quote"
 
