@@ -163,9 +163,27 @@ def _provenance(result: Result, t: Words, timezone: str | None) -> str:
         n=work.requests,
         prompt=work.prompt_tokens,
         output=work.output_tokens,
-        version=str(run.facts.get("engine_version") or "–"),
+        engine=_engine(run),
+        machine=_machine(run, t),
         date=when(run.created, timezone),
     )
+
+
+def _engine(run: Run) -> str:
+    """The version that ran, and the image that it came in."""
+    version = str(run.facts.get("engine_version") or "–")
+    image = run.facts.get("image") or run.plan.recipe.image
+    if not image:
+        return version
+    digest = str(run.facts.get("image_digest") or "").split(":")[-1][:12]
+    return f"{version} ({image}@{digest})" if digest else f"{version} ({image})"
+
+
+def _machine(run: Run, t: Words) -> str:
+    """What the run was measured on."""
+    host = run.facts.get("host") or {}
+    known = [str(host[name]) for name in ("product", "gpu") if host.get(name)]
+    return ", ".join(dict.fromkeys(known)) or t("caption.machine_unknown")
 
 
 def imported(result: Result, mark: Mark, t: Words) -> str:

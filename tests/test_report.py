@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import shutil
 import struct
+import subprocess
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from bench import charts, links, report, store, tables, views
+from bench import charts, links, picture, report, store, tables, views
 from bench.catalogue import Catalogue
 from bench.errors import BenchError
 from bench.layout import plain, width, wrapped
+from bench.picture import SIZES, Look, Shape
 from bench.results import Result
-from bench.text import LANGUAGES, words
+from bench.text import LANGUAGES, Words, words
 from tests import examples
 
 T = words("zh-TW")
+Chart = Callable[[Sequence[Result], Words], charts.Figure | None]
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +52,15 @@ def size(image: bytes) -> tuple[int, int]:
 
 def test_an_image_is_a_png_of_the_asked_scale(results: list[Result]) -> None:
     caption = views.caption(figure(results), T)
-    one, three = (size(report.png(figure(results), caption, scale)) for scale in (1, 3))
+    one, three = (
+        size(picture.png(figure(results), caption, Look(scale=scale))) for scale in (1, 3)
+    )
     assert 700 < one[0] < 1000
     assert abs(three[0] - 3 * one[0]) <= 3 and abs(three[1] - 3 * one[1]) <= 3
 
 
 def test_an_image_says_what_it_shows_and_what_was_not_measured_here(results: list[Result]) -> None:
-    drawing = report.svg(figure(results), views.caption(figure(results), T)).decode()
+    drawing = picture.svg(figure(results), views.caption(figure(results), T)).decode()
     shown = "".join(ElementTree.fromstring(drawing).itertext())
     for what in (
         "SmolLM2 135M",
@@ -88,18 +96,20 @@ def test_energy_stands_in_the_tables_where_the_gpu_told_its_power(results: list[
 
 
 def test_dark_images_have_a_dark_ground(results: list[Result]) -> None:
-    light, dark = (report.svg(figure(results), [], theme) for theme in ("light", "dark"))
+    light, dark = (
+        picture.svg(figure(results), [], Look(theme=theme)) for theme in ("light", "dark")
+    )
     assert b"#12191b" in dark and b"#12191b" not in light
 
 
 def test_without_a_chinese_font_no_image_is_made() -> None:
     with pytest.raises(BenchError) as fault:
-        report.check_fonts(draw=lambda svg: b"the same empty box")
+        picture.check_fonts(draw=lambda svg: b"the same empty box")
     assert "fonts-noto-cjk" in str(fault.value)
 
 
 def test_the_fonts_of_this_machine_draw_chinese() -> None:
-    report.check_fonts()
+    picture.check_fonts()
 
 
 def test_a_spreadsheet_gets_a_byte_order_mark_and_plain_numbers(results: list[Result]) -> None:
@@ -173,5 +183,72 @@ def test_plain_text_keeps_its_lines_and_every_sign(text: str, markdown: str) -> 
 
 
 def test_export_file_sizes_are_fit_for_a_blog(results: list[Result], tmp_path: Path) -> None:
-    image = report.png(figure(results), views.caption(figure(results), T))
+    image = picture.png(figure(results), views.caption(figure(results), T))
     assert 10_000 < len(image) < 600_000
+
+
+@pytest.mark.parametrize("shape", list(SIZES))
+@pytest.mark.parametrize("chart", [charts.throughput, charts.loading])
+def test_a_picture_has_exactly_the_pixels_of_its_shape(
+    results: list[Result], shape: Shape, chart: Chart
+) -> None:
+    drawn = chart(results, T)
+    assert drawn
+    image = picture.png(drawn, views.caption(drawn, T), Look(shape=shape, scale=1))
+    assert size(image) == SIZES[shape]
+
+
+def test_a_long_caption_leaves_room_for_the_chart(results: list[Result]) -> None:
+    caption = ["一行很長的說明文字，" * 12] * 8
+    drawing = picture.svg(figure(results), caption, Look(shape="blog")).decode()
+    text = "".join(ElementTree.fromstring(drawing).itertext()).replace("\u200b", "")
+    assert "".join(text.split()).count("一行很長的說明文字") >= 8 * 11
+    assert size(picture.png(figure(results), caption, Look(shape="blog", scale=1))) == (1200, 675)
+
+
+def test_a_pdf_carries_its_chinese_letters(results: list[Result], tmp_path: Path) -> None:
+    file = tmp_path / "a.pdf"
+    file.write_bytes(picture.pdf(figure(results), views.caption(figure(results), T)))
+    told = run(["pdftotext", str(file), "-"])
+    assert "所有人合計" in told
+    assert "公開數據" in told
+    assert "NotoSansCJK" in run(["pdffonts", str(file)])
+
+
+def run(command: list[str]) -> str:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_a_caption_names_engine_image_and_machine(results: list[Result]) -> None:
+    run = results[0].run
+    assert run
+    facts = dict(run.facts) | {
+        "image": "ghcr.io/ggml-org/llama.cpp:server",
+        "image_digest": "sha256:0123456789abcdef0123",
+        "host": {"product": "NVIDIA DGX Spark", "gpu": "NVIDIA GB10"},
+    }
+    known = msgspec.structs.replace(results[0], run=msgspec.structs.replace(run, facts=facts))
+    drawn = charts.throughput([known], words("en"))
+    assert drawn
+    line = views.caption(drawn, words("en"))[0]
+    assert "llama.cpp:server@0123456789ab" in line
+    assert "NVIDIA DGX Spark, NVIDIA GB10" in line
+
+
+def test_a_table_in_html_is_text_and_nothing_else() -> None:
+    table = [{"<b>": "<script>alert(1)</script>", "n": 1234.5}, {"<b>": None, "n": 7}]
+    made = report.table_html(table)
+    assert "<script>" not in made and "<b>" not in made
+    assert "&lt;script&gt;" in made
+    assert '<td class="number">1,234</td>' in made or '<td class="number">1,235</td>' in made
+    rows = ElementTree.fromstring(made)
+    assert [len(row) for row in rows.iter("tr")] == [2, 2, 2]
+
+
+def test_a_table_in_json_has_numbers_and_null() -> None:
+    assert json.loads(report.table_json([{"a": 1.5}, {"b": "x"}])) == [
+        {"a": 1.5, "b": None},
+        {"a": None, "b": "x"},
+    ]

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
-from bench import report, tables, views
+from bench import picture, report, tables, views
 from bench.figure import Figure
 from bench.layout import plain
+from bench.picture import Look, Shape, Theme
 from bench.results import Result
 from bench.text import Words
+
+T = TypeVar("T", bound=str)
 
 
 def one(drawn: Figure | None, t: Words) -> None:
@@ -40,15 +43,41 @@ def grid(drawn: Sequence[Figure | None], t: Words) -> None:
 
 def _files(drawn: Figure, t: Words) -> None:
     caption = views.caption(drawn, t, st.context.timezone)
+    look, name = looked(drawn.name, t), drawn.name
+    _file(t("export.png"), partial(picture.png, drawn, caption, look), f"{name}.png", "image/png")
+    svg = partial(picture.svg, drawn, caption, look)
+    _file(t("export.svg"), svg, f"{name}.svg", "image/svg+xml")
+    pdf = partial(picture.pdf, drawn, caption, look)
+    _file(t("export.pdf"), pdf, f"{name}.pdf", "application/pdf")
+    _file(t("export.csv"), partial(report.table_csv, drawn.rows), f"{name}.csv", "text/csv")
+
+
+def looked(key: str, t: Words, shape: Shape = "free") -> Look:
+    """How a picture is to be, as its reader chooses it."""
+    shapes: list[Shape] = ["free", "blog", "square", "wide"]
+    themes: list[Theme] = ["light", "dark"]
+    chosen = _choice(t("export.shape"), shapes, shape, f"shape-{key}", t)
     size = st.segmented_control(
-        t("export.size"), [1, 2, 3], default=2, required=True, key=f"size-{drawn.name}"
+        t("export.size"),
+        [1, 2, 3],
+        default=2,
+        required=True,
+        format_func="{}×".format,
+        key=f"size-{key}",
     )
-    make = partial(report.png, drawn, caption, size)
-    _file(t("export.png"), make, f"{drawn.name}.png", "image/png")
-    _file(
-        t("export.svg"), partial(report.svg, drawn, caption), f"{drawn.name}.svg", "image/svg+xml"
+    theme = _choice(t("export.theme"), themes, "light", f"theme-{key}", t)
+    return Look(theme=theme, shape=chosen, scale=size)
+
+
+def _choice(label: str, options: list[T], first: T, key: str, t: Words) -> T:
+    return st.segmented_control(
+        label,
+        options,
+        default=first,
+        required=True,
+        format_func=lambda one: t(f"export.look.{one}"),
+        key=key,
     )
-    _file(t("export.csv"), partial(report.table_csv, drawn.rows), f"{drawn.name}.csv", "text/csv")
 
 
 def table(results: Sequence[Result], t: Words) -> None:
