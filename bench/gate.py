@@ -1,13 +1,14 @@
 """What stands before everything that the server answers, pages and WebSocket included.
 
 A request under a name that is not served, or from a page of another site, is refused with a
-sentence; each answer carries the security headers; and who signs in comes back to the link that
-they had opened.
+sentence; each answer carries the security headers; who signs in comes back to the link that they
+had opened; and a browser that opens a vote link gets a token, so that it votes once.
 """
 
 from __future__ import annotations
 
 import logging
+import secrets
 import socket
 import time
 from collections.abc import Iterable, Mapping, MutableMapping
@@ -55,6 +56,9 @@ HEALTH = "/_stcore/health"
 """Asked by services and containers under whatever name they know."""
 RETURN = "spark_compare_return"
 """Cookie with the page that somebody had opened before they signed in."""
+VOTER = "spark_compare_voter"
+"""Cookie with a random token that tells browsers apart that vote; nothing else is in it."""
+YEAR = 31_536_000
 
 
 class Gate:
@@ -114,9 +118,13 @@ class Gate:
         return sending
 
     def _return(self, scope: Scope, asked: Headers, message: MutableMapping[str, Any]) -> None:
-        """On the way to the provider keep which page was open; on the way back go there."""
+        """On the way to the provider keep which page was open; on the way back go there. Who opens
+        a vote link for the first time gets a voter's token."""
         path, headers = scope["path"], MutableHeaders(scope=message)
         cookie = f"Path={self.base or '/'}; HttpOnly; SameSite=Lax"
+        if path == f"{self.base}/vote" and VOTER not in cookie_parser(asked.get("cookie", "")):
+            token = f"{VOTER}={secrets.token_urlsafe(16)}"
+            headers.append("set-cookie", f"{token}; Max-Age={YEAR}; {cookie}")
         if path == f"{self.base}/auth/login":
             if page := page_of(asked.get("referer"), asked.get("host"), self.base):
                 value = quote(page, safe="/")

@@ -55,6 +55,12 @@ def link(url: str | None, ids: Sequence[str]) -> str:
     return f"{address}?{urlencode([('run', id) for id in ids])}"
 
 
+def to_page(url: str | None, page: str, **query: str) -> str:
+    """The link to another page of the app that is open at ``url``."""
+    address = (url or "").split("?")[0].rpartition("/")[0]
+    return f"{address}/{page}?{urlencode(query)}"
+
+
 def only_here(url: str | None) -> bool:
     """Whether a link to this address works on this machine alone."""
     return urlsplit(url or "").hostname in (None, "localhost", "127.0.0.1", "::1")

@@ -92,3 +92,34 @@ create table machines (machine text primary key, at text not null, seen text not
 def m003_engines(db: Database) -> None:
     for statement in ENGINES.split(";"):
         db.execute(statement)
+
+
+VOTES = """
+create table ballots (
+    id text primary key, at text not null, prompt_set text not null, entrants text not null,
+    closed integer not null default 0
+) strict;
+create table votes (
+    id integer primary key, ballot text not null references ballots (id) on delete cascade,
+    at text not null, voter text not null, prompt text not null, left text not null,
+    right text not null, choice text not null, seconds real not null,
+    characters integer not null, reason text not null default ''
+) strict;
+create index votes_by_ballot on votes (ballot, id);
+create table opinions (
+    ballot text not null references ballots (id) on delete cascade, judge text not null,
+    rubric text not null, at text not null, prompt text not null, first text not null,
+    second text not null, opinion text not null,
+    primary key (ballot, judge, rubric, prompt, first, second)
+) strict;
+create table prompt_sets (
+    id text primary key, at text not null, name text not null, who text not null default '',
+    prompts text not null
+) strict
+"""
+
+
+@migrations()
+def m006_votes(db: Database) -> None:
+    for statement in VOTES.split(";"):
+        db.execute(statement)

@@ -5,11 +5,13 @@ import streamlit as st
 from bench import catalogue, config, links, store, writing, written
 from bench.layout import plain
 from bench.text import words
-from pages.elements import answers, forms, reading, said
+from pages.elements import answers, forms, reading, said, voting, who
 
 t = words(st.session_state["language"])
+settings = config.read()
+actor = who.visitor(settings)
 known = catalogue.load()
-with store.opened(config.read().database) as db:
+with store.opened(settings.database) as db:
     wanted = st.query_params.get_all("run") or links.newest(db)
     results = [result for result in links.load(db, wanted, known, t) if result.run]
     labels = links.selectable(db, known, t, st.context.timezone)
@@ -30,7 +32,10 @@ shown = reading.prompt_set(sets, t)
 results = [result for result in results if result.answers]
 figures = {result.label: writing.of(result, shown) for result in results}
 answers.able({label: found.literacy for label, found in figures.items()}, t)
-said.share(ids, t)
+with st.container(horizontal=True):
+    said.share(ids, t)
+    voting.make(settings, actor, results, shown, t)
+voting.results(settings, actor, ids, t)
 reading.summary(figures, t)
 st.caption(t("zh.how_read"))
 reading.questions(written.questions(results, shown), results, figures, t)

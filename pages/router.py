@@ -17,6 +17,7 @@ PAGES = {
     "compare": (":material/compare_arrows:", "visible"),
     "chinese": (":material/translate:", "visible"),
     "imports": (":material/upload_file:", "operators"),
+    "vote": (":material/how_to_vote:", "hidden"),
     "audit": (":material/history:", "operators"),
 }
 

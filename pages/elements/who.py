@@ -12,7 +12,7 @@ from streamlit import config as streamlit_config
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette import starlette_app_utils
 
-from bench import access, config, passcode, signins, store
+from bench import access, config, gate, passcode, signins, store
 from bench.access import Actor, Grant, Policy, Visit
 from bench.config import Config
 
@@ -27,6 +27,17 @@ def asker(request: Request) -> Actor:
     """Who sends a request to a route of our own."""
     peer = request.client.host if request.client else None
     return _actor(config.read(), access.from_here(peer, request.headers), _cookie(request))
+
+
+def voter(actor: Actor) -> str | None:
+    """What tells one voter from another: who signed in, else the token of the browser (`gate`).
+
+    None in a browser that has none, since it keeps no cookies or has not opened a vote link.
+    """
+    if st.user.get("is_logged_in"):
+        return f"person:{actor.who}"
+    token = st.context.cookies.get(gate.VOTER, "")
+    return f"browser:{token}" if 16 <= len(token) <= 64 else None
 
 
 def here() -> bool:
