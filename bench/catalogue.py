@@ -149,8 +149,8 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     source: str
     author: str
     date: str
-    workload: str
-    """In words: what was sent."""
+    workload: Mapping[str, str]
+    """In words, by language: what was sent."""
     figures: tuple[Figure, ...]
     notes: Mapping[str, str] = msgspec.field(default_factory=dict)
 

@@ -43,7 +43,7 @@ def test_a_demo_model_is_planned_from_its_package(known: Catalogue, config: Conf
     plan = smollm2(known, config)
     assert plan.recipe.path.endswith("SmolLM2-135M-Instruct.Q4_1.gguf")
     assert plan.artifact_bytes == 98_362_432
-    assert plan.title == "SmolLM2 135M Instruct · llama.cpp (this machine)"
+    assert plan.title == "SmolLM2 135M Instruct · llama.cpp (local)"
     assert [prompt.id for prompt in plan.prompts] == [
         "zh-explain", "en-explain", "tw-letter-neighbour", "tw-tech-memory", "tw-format-bullets",
     ]  # fmt: skip
@@ -244,7 +244,7 @@ def test_an_endpoint_is_asked_what_it_is(known: Catalogue, config: Config, llama
         slots=4,
         source=llama_url,
     )
-    assert plan.title == "smollm2-135m · A server that already runs"
+    assert plan.title == "smollm2-135m · OpenAI API"
     with pytest.raises(BenchError) as caught:
         plan_for(known, config, engine="endpoint", url=llama_url, workload="quick-1")
     fields(caught, "context_too_small")

@@ -171,7 +171,7 @@ def test_a_run_is_started_on_another_machine_with_its_own_model_root(
     at = visit("launch.py", language)
     at.radio(key="machine").set_value("lab").run()
     at.radio[2].set_value("vllm").run()
-    assert "llama.cpp (this machine)" not in at.radio[2].options
+    assert "llama.cpp (local)" not in at.radio[2].options
     assert "lab" in text(at)
     run = started(var, at)
     assert (run.host, run.plan.host) == ("lab", "lab")

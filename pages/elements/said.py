@@ -34,7 +34,12 @@ def sources(results: Sequence[Result], t: Words) -> None:
         if one := result.published:
             st.badge(t("compare.published"), color="violet", icon=":material/menu_book:")
             fields = {"author": one.author, "date": one.date, "source": one.source}
-            note = t("compare.published_note", label=result.label, workload=one.workload, **fields)
+            note = t(
+                "compare.published_note",
+                label=result.label,
+                workload=one.workload[t.language],
+                **fields,
+            )
             st.caption(plain(note))
         if mark := result.mark:
             st.badge(t("imports.badge", tool=mark.name), color="violet", icon=":material/upload:")
