@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from bench import access, actions, links, report, sentences, store, tables, worker
+from bench import access, actions, links, questions, report, sentences, store, tables, worker
 from bench import config as settings
 from bench.catalogue import load
 from bench.config import Config
 from bench.errors import BenchError
-from bench.planning import plan_for
+from bench.planning import asking, plan_for
 from bench.text import Words, preferred, words
 
 ELSEWHERE = {
@@ -62,6 +62,9 @@ def _run(config: Config, asked: argparse.Namespace) -> int:
         seed=asked.seed,
         owner=os.environ.get("USER", ""),
     )
+    if asked.questions:
+        with store.opened(config.database) as db:
+            plan = asking(plan, questions.load(db, asked.questions).prompts)
     run = actions.launch(config, _shell(), plan)
     print(run, flush=True)
     if asked.no_wait:
@@ -162,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--engine", required=True, help="catalogue id")
     run.add_argument("--artifact", help="form of the model, where an engine has several")
     run.add_argument("--workload", default="standard-1", help="catalogue id (default: standard-1)")
+    run.add_argument("--questions", help="id of a set of own questions, in place of the workload's")
     run.add_argument("--url", help="base URL of an endpoint")
     run.add_argument("--key-env", help="environment variable that holds the endpoint's key")
     run.add_argument("--seed", type=int, help="for prompts made again")

@@ -110,6 +110,15 @@ def plan_for(
     )
 
 
+def asking(plan: Plan, prompts: tuple[Prompt, ...]) -> Plan:
+    """The plan with a team's own questions in place of its workload's. Speed and load are measured
+    as before, so they stay comparable. Raises BenchError ``context_too_small``."""
+    answers = tuple(prompt.id for prompt in prompts)
+    work = msgspec.structs.replace(plan.workload, answers=answers)
+    check_context(plan.recipe, work, prompts)
+    return msgspec.structs.replace(plan, workload=work, prompts=prompts)
+
+
 def recipe_entry(
     known: Catalogue, engine: str, model: str, artifact: str | None = None
 ) -> RecipeEntry:

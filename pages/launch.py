@@ -12,6 +12,7 @@ from bench import (
     catalogue,
     config,
     offers,
+    planning,
     preparing,
     remarks,
     roster,
@@ -20,7 +21,7 @@ from bench import (
 from bench.errors import BenchError
 from bench.layout import plain
 from bench.text import words
-from pages.elements import forms, signin, starting, who
+from pages.elements import forms, questioning, signin, starting, who
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -42,7 +43,9 @@ try:
         access.require(actor, "launch")  # a server is asked, with its key, as soon as it is named
     asked = forms.asked(known, choices, model.id, t)
     workload = forms.choice(t("launch.workload"), offers.workloads(known, model.id, t), "workload")
+    own = questioning.chosen(settings, t)
     plan = offers.plan(known, settings, machine, workload.id, asked)
+    plan = planning.asking(plan, own.prompts) if own else plan
     judged = preparing.check_fit(settings, plan)
 except BenchError as fault:
     st.warning(f"**{t('launch.missing')}** – {plain(t.fault(fault.fault))}", icon=":material/info:")

@@ -18,6 +18,7 @@ PAGES = {
     "chinese": (":material/translate:", "visible"),
     "imports": (":material/upload_file:", "operators"),
     "vote": (":material/how_to_vote:", "hidden"),
+    "questions": (":material/quiz:", "operators"),
     "audit": (":material/history:", "operators"),
 }
 

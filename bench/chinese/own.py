@@ -36,14 +36,23 @@ def read(name: str, content: str) -> tuple[Prompt, ...]:
     """
     content = content.removeprefix("\ufeff")
     reader = csv.DictReader(io.StringIO(content))
+    version = f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+    try:
+        _columns(reader)
+        return tuple(
+            _prompt(row, version, number, reader.line_num) for number, row in enumerate(reader, 1)
+        )
+    except csv.Error as fault:
+        raise BenchError("prompts_row", line=reader.line_num + 1, problem=str(fault)) from fault
+
+
+def _columns(reader: csv.DictReader[str]) -> None:
+    """Refuse a file whose first line names other columns."""
     got = [column.strip() for column in reader.fieldnames or ()]
     if "text" not in got or not set(got) <= set(COLUMNS):
-        raise BenchError("prompts_columns", wanted=", ".join(COLUMNS), got=", ".join(got) or "–")
+        said = ", ".join(got)[:200] or "–"
+        raise BenchError("prompts_columns", wanted=", ".join(COLUMNS), got=said)
     reader.fieldnames = got
-    version = f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
-    return tuple(
-        _prompt(row, version, number, reader.line_num) for number, row in enumerate(reader, 1)
-    )
 
 
 def _prompt(row: Mapping[str, str | None], version: str, number: int, line: int) -> Prompt:
@@ -58,6 +67,14 @@ def _prompt(row: Mapping[str, str | None], version: str, number: int, line: int)
         checks=_checks(row.get("checks") or "", line),
         why={"en": why, "zh-TW": why} if why else {},
         set=version,
+    )
+
+
+def written(checks: Mapping[str, instructions.Argument]) -> str:
+    """Checks as a CSV file has them."""
+    return "; ".join(
+        f"{name}={','.join(value) if isinstance(value, tuple) else value}"
+        for name, value in checks.items()
     )
 
 
