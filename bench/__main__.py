@@ -25,6 +25,7 @@ ELSEWHERE = {
     "diagnose": ("bench.diagnosis", "the root cause in an engine's log, and the remedy"),
     "truth": ("bench.truth.benchmark", "how far the meter is from a server of known timing"),
     "chinese": ("bench.chinese.report", "what is not Taiwan's Chinese in a text"),
+    "judge": ("bench.judging", "a model's opinion on the pairs of a blind vote"),
     "passcode": ("bench.passcode", "set the passcode that operators give from elsewhere"),
     "audit": ("bench.audit", "who did what, when, on which run"),
     "import": ("bench.imports.command", "results of other tools, and run bundles"),

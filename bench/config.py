@@ -42,6 +42,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Who else may sign in, written the same way; ``*`` is everybody whom the provider lets in."""
     sign_in_hours: float = 12
     """A sign-in ends after this many hours."""
+    judge_url: str | None = None
+    """The server of a model whose opinion on answers may be asked for; None: off."""
+    judge_model: str | None = None
+    """Its model; None: the first that it serves."""
 
     @property
     def database(self) -> Path:
@@ -89,6 +93,8 @@ def read(environ: Mapping[str, str] = os.environ) -> Config:
         operators=_words(environ.get("SPARK_COMPARE_OPERATORS", "")),
         viewers=_words(environ.get("SPARK_COMPARE_VIEWERS", "*")),
         sign_in_hours=float(environ.get("SPARK_COMPARE_SIGN_IN_HOURS", "12")),
+        judge_url=environ.get("SPARK_COMPARE_JUDGE_URL") or None,
+        judge_model=environ.get("SPARK_COMPARE_JUDGE_MODEL") or None,
     )
 
 

@@ -7,7 +7,19 @@ from typing import get_args
 import streamlit as st
 from msgspec.structs import replace
 
-from bench import actions, annotated, ballots, links, store, tables, tally, written
+from bench import (
+    actions,
+    annotated,
+    ballots,
+    config,
+    links,
+    opinion,
+    opinions,
+    store,
+    tables,
+    tally,
+    written,
+)
 from bench.access import Actor
 from bench.ballots import Ballot, Entrant, Pair
 from bench.config import Config
@@ -87,7 +99,20 @@ def keep(
 
 
 def result(ballot: Ballot, cast: Sequence[Vote], t: Words) -> None:
-    """What the votes say, a sentence for every two models; then all figures."""
+    """What the votes say, a sentence for every two models; then all figures; last, and marked as
+    such, what a model thinks."""
+    _votes(ballot, cast, t)
+    with store.opened(config.read().database) as db:
+        panels = opinions.panels(opinions.of(db, ballot.id), cast)
+    for panel in panels:
+        st.badge(t("opinion.badge"), color="violet", icon=":material/smart_toy:")
+        for sentence in opinions.sentences(ballot, panel, t):
+            st.caption(plain(sentence))
+        with st.expander(t("opinion.rubric"), type="compact"):
+            st.text(opinion.RUBRIC)
+
+
+def _votes(ballot: Ballot, cast: Sequence[Vote], t: Words) -> None:
     found = tally.tally(ballot, cast)
     for duel in found.duels:
         st.markdown(f"**{plain(tally.sentence(ballot, duel, t))}**")
