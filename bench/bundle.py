@@ -8,11 +8,9 @@ machines or folders is left out unless told otherwise, and the bundle says so.
 from __future__ import annotations
 
 import argparse
-import getpass
 import gzip
 import hashlib
 import os
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,14 +19,13 @@ from typing import Any
 import msgspec
 from sqlite_utils import Database
 
-from bench import config, store
+from bench import config, redaction, store
 from bench.errors import BenchError, Fault
 from bench.imports.values import BUNDLE
 from bench.plan import Plan
-from bench.redaction import Redaction, host_of
+from bench.redaction import Redaction
 from bench.sample import Sample
 from bench.schema import migrations
-from bench.store import Run
 from bench.summary import LevelSummary
 from bench.text import preferred, words
 
@@ -114,7 +111,7 @@ def parts_of(db: Database, name: str, redact: bool) -> tuple[dict[str, bytes], s
         raise BenchError("unknown_run", run=name)
     if found[0].live:
         raise BenchError("bundle_live", run=name)
-    clean = _redaction(found[0]) if redact else None
+    clean = redaction.of_run(found[0]) if redact else None
     parts = {table: _encoded(db, table, name, clean) for table in TABLES}
     return parts, clean.left_out if clean else set()
 
@@ -159,19 +156,6 @@ def _json_column(table: str, text: str, clean: Redaction | None) -> msgspec.Raw:
     else:
         changed = clean.value(value)
     return msgspec.Raw(text.encode() if changed == value else msgspec.json.encode(changed))
-
-
-def _redaction(run: Run) -> Redaction:
-    recipe = run.plan.recipe
-    hosts = [run.host, run.plan.host, socket.gethostname(), host_of(recipe.url)]
-    return Redaction([run.owner, run.plan.owner, _user()], hosts)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
 
 
 def checksum(part: bytes) -> str:

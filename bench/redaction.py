@@ -6,10 +6,15 @@ become ``…``, and of a folder only its last part stays. Answers of models are 
 
 from __future__ import annotations
 
+import getpass
 import re
+import socket
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from bench.store import Run
 
 GONE = "…"
 HARMLESS = frozenset({"", "local", "localhost", "127.0.0.1", "::1", "root", "host", "0.0.0.0"})
@@ -66,6 +71,19 @@ class Redaction:
         if after != before:
             self.left_out.add(kind)
         return after
+
+
+def of_run(run: Run) -> Redaction:
+    """What is to be taken out of everything that is said of a run."""
+    hosts = [run.host, run.plan.host, socket.gethostname(), host_of(run.plan.recipe.url)]
+    return Redaction([run.owner, run.plan.owner, _user()], hosts)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
 
 
 def host_of(url: str | None) -> str:

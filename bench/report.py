@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -30,8 +31,13 @@ def table_markdown(table: Table) -> str:
     lines += [
         ["" if row.get(name) is None else str(row[name]) for name in columns] for row in table
     ]
-    escaped = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines)
+    escaped = ([_cell_markdown(cell) for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in escaped) + "\n"
+
+
+def _cell_markdown(cell: str) -> str:
+    """A cell in which nothing ends the cell, is HTML or begins a link."""
+    return re.sub(r"([\\|<\[])", r"\\\1", cell).replace("\n", " ")
 
 
 def table_html(table: Table) -> str:

@@ -135,11 +135,14 @@ def pages(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
 
 def caption(figure: Figure, t: Words, timezone: str | None = None) -> list[str]:
     """What an image must say of itself: results, workload, n, date, definition, source."""
-    lines = [
-        t("caption.result", label=r.label, what=_provenance(r, t, timezone)) for r in figure.results
-    ]
+    lines = [source(result, t, timezone) for result in figure.results]
     lines += [definition(metric, t) for metric in figure.metrics]
     return lines
+
+
+def source(result: Result, t: Words, timezone: str | None = None) -> str:
+    """A result's name, and where it comes from."""
+    return t("caption.result", label=result.label, what=_provenance(result, t, timezone))
 
 
 def _provenance(result: Result, t: Words, timezone: str | None) -> str:

@@ -5,11 +5,12 @@ import streamlit as st
 from bench import catalogue, charts, config, links, store
 from bench.layout import plain
 from bench.text import words
-from pages.elements import answers, figures, forms, said
+from pages.elements import answers, export, figures, forms, said, writing
 
 t = words(st.session_state["language"])
+settings = config.read()
 known = catalogue.load()
-with store.opened(config.read().database) as db:
+with store.opened(settings.database) as db:
     wanted = st.query_params.get_all("run") or links.newest(db)
     results = links.load(db, wanted, known, t)
     labels = links.selectable(db, known, t, st.context.timezone)
@@ -33,6 +34,8 @@ figures.one(first, t)
 figures.grid(others, t)
 with st.expander(t("compare.table"), icon=":material/table_chart:", expanded=True):
     figures.table(results, t)
+export.block(results, t)
+writing.verdict(settings, results, t)
 if any(result.answers for result in results):
     st.subheader(t("compare.answers"))
     answers.side_by_side(results, t)

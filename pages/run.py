@@ -6,7 +6,7 @@ from bench import catalogue, charts, config, links, live, progress, store, table
 from bench.layout import plain
 from bench.store import Run
 from bench.text import words
-from pages.elements import answers, figures, imported, lists, loading, said
+from pages.elements import answers, export, figures, imported, lists, loading, said
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -75,3 +75,4 @@ imported.grey(result.mark, t)
 if result.levels:
     with st.expander(t("run.numbers_table"), icon=":material/table_chart:"):
         figures.table([result], t)
+export.block([result], t)

@@ -138,6 +138,8 @@ def test_a_missing_value_is_an_empty_cell() -> None:
 def test_a_name_cannot_break_a_markdown_table() -> None:
     text = report.table_markdown([{"a|b": "x\ny|z"}])
     assert text == "| a\\|b |\n| --- |\n| x y\\|z |\n"
+    hostile = report.table_markdown([{"a": "<img src=x> [a](b) \\<"}])
+    assert hostile.splitlines()[2] == "| \\<img src=x> \\[a](b) \\\\\\< |"
 
 
 def test_no_tables_are_files_without_rows() -> None:
