@@ -35,7 +35,8 @@ answers.able({label: found.literacy for label, found in figures.items()}, t)
 with st.container(horizontal=True):
     said.share(ids, t)
     voting.make(settings, actor, results, shown, t)
-voting.results(settings, actor, ids, t)
-reading.summary(figures, t)
+if "prompt" not in st.query_params:
+    voting.results(settings, actor, ids, t)
+    reading.summary(figures, t)
 st.caption(t("zh.how_read"))
 reading.questions(written.questions(results, shown), results, figures, t)

@@ -13,11 +13,13 @@ from bench.text import Words
 
 
 def side_by_side(results: Sequence[Result], t: Words) -> None:
-    """Answers beside each other, one block a question."""
+    """Answers beside each other, one block a question, the first of them open."""
     results = [result for result in results if result.answers]
-    for answered in views.answered(results):
-        with st.container(border=True):
-            question(answered.question)
+    for number, answered in enumerate(views.answered(results)):
+        title = plain(answered.question.partition("\n")[0])
+        with st.expander(title, expanded=number == 0):
+            if "\n" in answered.question:
+                st.caption(plain(answered.question.partition("\n")[2].strip()))
             columns = st.columns(len(results), gap="medium")
             for column, result in zip(columns, results, strict=True):
                 with column:
