@@ -85,16 +85,11 @@ def prompt_of(result: Result, answer: Answer) -> Prompt:
     return bare if answer.language == "zh-TW" else msgspec.structs.replace(bare, language="en")
 
 
-def readings(result: Result, prompt_set: str | None = None) -> list[Reading]:
-    """A result's answers to the zh-TW prompts (of one set, or of all); of a failed one what came
-    is kept and nothing is judged."""
-    found = []
-    for answer in result.answers:
-        prompt = prompt_of(result, answer)
-        wanted = prompt.language == "zh-TW" and prompt_set in (None, prompt.set)
-        if wanted:
-            found.append(reading(answer, prompt))
-    return found
+def readings(result: Result) -> list[Reading]:
+    """A result's answers to the zh-TW prompts; of a failed one what came is kept and nothing is
+    judged."""
+    asked = ((answer, prompt_of(result, answer)) for answer in result.answers)
+    return [reading(answer, prompt) for answer, prompt in asked if prompt.language == "zh-TW"]
 
 
 def reading(answer: Answer, prompt: Prompt) -> Reading:
@@ -118,10 +113,10 @@ def reading(answer: Answer, prompt: Prompt) -> Reading:
     )
 
 
-def of(result: Result, prompt_set: str) -> Writing:
+def of(read: Sequence[Reading], prompt_set: str) -> Writing:
     """The figures of a result's answers to one set. Whether it can write Chinese at all is asked
     of all its zh-TW answers."""
-    return writing(readings(result, prompt_set), literacy(readings(result)))
+    return writing([one for one in read if one.prompt.set == prompt_set], literacy(read))
 
 
 def literacy(read: Sequence[Reading]) -> Literacy:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from bench import writing
 from bench.chinese import Rate
 from bench.chinese.summary import Kind
-from bench.results import Result, answers_by_prompt
 from bench.text import Words
 from bench.views import number
 from bench.writing import Reading, Writing
@@ -77,23 +75,23 @@ def repeats(every: Sequence[Reading], t: Words) -> str:
     return t("zh.repeats", n=len(every), different=different, low=low, high=high)
 
 
-def questions(results: Sequence[Result], prompt_set: str) -> dict[str, dict[str, list[Reading]]]:
-    """Question id → result id → its readings (more than one when it was asked repeatedly)."""
+def questions(
+    read: Mapping[str, Sequence[Reading]], prompt_set: str
+) -> dict[str, dict[str, list[Reading]]]:
+    """Question id → result id → its readings (more than one when it was asked repeatedly), in the
+    prompts' order. ``read`` are all readings by result id.
+
+    An id whose text differs is another question: then it is followed by ``~2`` and so on.
+    """
+    names: dict[tuple[str, str], str] = {}
     table: dict[str, dict[str, list[Reading]]] = {}
-    read = {result.id: writing.readings(result, prompt_set) for result in results}
-    for name, answers in answers_by_prompt(results).items():
-        texts = {answer.question for answer in answers.values()}
-        found = {
-            id: mine
-            for id, every in read.items()
-            if (
-                mine := [
-                    r
-                    for r in every
-                    if name.partition("~")[0] == r.prompt.id and r.prompt.text in texts
-                ]
-            )
-        }
-        if found:
-            table[name] = found
+    for result, every in read.items():
+        for one in every:
+            if one.prompt.set != prompt_set:
+                continue
+            key = (one.prompt.id, one.prompt.text)
+            if key not in names:
+                place = 1 + sum(id == one.prompt.id for id, _ in names)
+                names[key] = one.prompt.id if place == 1 else f"{one.prompt.id}~{place}"
+            table.setdefault(names[key], {}).setdefault(result, []).append(one)
     return table

@@ -30,7 +30,8 @@ if not sets:
 
 shown = reading.prompt_set(sets, t)
 results = [result for result in results if result.answers]
-figures = {result.label: writing.of(result, shown) for result in results}
+read = {result.id: writing.readings(result) for result in results}
+figures = {result.label: writing.of(read[result.id], shown) for result in results}
 answers.able({label: found.literacy for label, found in figures.items()}, t)
 with st.container(horizontal=True):
     said.share(ids, t)
@@ -39,4 +40,4 @@ if "prompt" not in st.query_params:
     voting.results(settings, actor, ids, t)
     reading.summary(figures, t)
 st.caption(t("zh.how_read"))
-reading.questions(written.questions(results, shown), results, figures, t)
+reading.questions(written.questions(read, shown), results, figures, t)

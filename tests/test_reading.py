@@ -106,6 +106,16 @@ def test_repeats_say_how_stable_a_model_is(var: Path) -> None:
     assert "Asked 3 times: 2 different answers, 0–1 findings each" in text(at)
 
 
+def test_an_id_with_another_text_is_another_question(var: Path) -> None:
+    with store.opened(var / "bench.db") as db:
+        runs = [
+            made.run(db, "own", {"own": "我是助理。"}, (replace(ASKED, text=text),))
+            for text in ("請自我介紹。", "請介紹自己。")
+        ]
+    at = visit("chinese.py", run=runs)
+    assert len(answers(at)) == 2 and text(at).count(words("en")("zh.no_answer")) == 2
+
+
 def test_a_failed_answer_is_told_and_is_in_no_figure(var: Path) -> None:
     with store.opened(var / "bench.db") as db:
         run = made.run(db, "own", {"own": "软件"}, (ASKED,), error="connection broke")
@@ -216,5 +226,5 @@ def test_a_model_that_writes_no_chinese_gets_no_score(
     t = words(language)
     assert t("chinese.literacy.no", chinese=0, answers=12) in text(at)
     assert t("zh.clean") not in text(at)
-    figures = writing.of(result, "zh-tw-1")
+    figures = writing.of(writing.readings(result), "zh-tw-1")
     assert {written.rate(figures, rate, t) for rate in figures.rates.values()} == {"–"}
