@@ -13,6 +13,7 @@ from bench.catalogue import Catalogue
 from bench.text import LANGUAGES, words
 from bench.votes import Vote
 from tests import chinese_examples as made
+from tests.test_pages import text, visit
 
 EN = words("en")
 ENGLISH = dict.fromkeys([one.id for one in made.SHORT], "The cat sat on the mat today. " * 9)
@@ -101,3 +102,15 @@ def test_a_ballot_on_another_set_is_not_cited(db: Database, known: Catalogue) ->
     ((held, votes),) = ballot(good, poor, 18)
     other = made.replace(held, prompt_set="own-1")
     assert said(db, known, [good, poor], [(other, votes)])[-1] == EN("taste.no_votes")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_compare_says_it_before_the_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    monkeypatch.setenv("SPARK_COMPARE_VAR", str(tmp_path))
+    with store.opened(tmp_path / "bench.db") as db:
+        runs = [made.run(db, "good"), made.run(db, "poor")]
+    shown = text(visit("compare.py", language, run=runs))
+    t = words(language)
+    assert t("taste.heading") in shown and t("taste.no_votes") in shown
