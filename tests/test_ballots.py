@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import streamlit as st
 from msgspec.structs import replace
 from sqlite_utils import Database
 from starlette.applications import Starlette
@@ -331,3 +332,20 @@ def test_a_browser_gets_one_token_when_it_opens_a_vote_link(base: str) -> None:
     assert re.match(rf"{gate.VOTER}=[\w-]{{22}}; Max-Age=31536000; Path={base or '/'};", given)
     assert "HttpOnly" in given and "SameSite=Lax" in given
     assert (elsewhere, again) == ("", ""), "only for a vote, and only once"
+
+
+def whose(monkeypatch: pytest.MonkeyPatch, cookie: str, user: dict[str, object]) -> str | None:
+    """Who a visit with this token, by this person, is for a vote."""
+    monkeypatch.setattr(st.context.__class__, "cookies", {gate.VOTER: cookie})
+    monkeypatch.setattr(st, "user", user)
+    return who.voter(Actor(who=str(user.get("email", "")), role="viewer"))
+
+
+def test_a_voter_is_who_signed_in_or_else_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    token = "x" * 22
+    assert whose(monkeypatch, token, {}) == f"browser:{token}"
+    assert whose(monkeypatch, "", {}) is None
+    assert whose(monkeypatch, "x" * 5_000, {}) is None
+    signed_in = {"is_logged_in": True, "email": "wang@example.com"}
+    assert whose(monkeypatch, token, signed_in) == "person:wang@example.com"
+    assert whose(monkeypatch, "", signed_in) == "person:wang@example.com", "on any device"
