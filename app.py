@@ -14,7 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config as streamlit_config
 
-from bench import api, config, gate, store
+from bench import api, config, gate, opengraph, store
 from bench.errors import BenchError
 from pages.elements import who
 
@@ -40,6 +40,9 @@ base = who.base()
 app = st.App(
     config.ROOT / "pages" / "router.py",
     routes=api.routes(who.asker, base),
-    middleware=[Middleware(gate.Gate, served=served, base=base)],
+    middleware=[
+        Middleware(gate.Gate, served=served, base=base),
+        Middleware(opengraph.OpenGraph, asker=who.asker, base=base),
+    ],
     lifespan=lifespan,
 )

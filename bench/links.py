@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
 
+import segno
 from sqlite_utils import Database
 
 from bench import store
@@ -59,6 +60,12 @@ def to_page(url: str | None, page: str, **query: str) -> str:
     """The link to another page of the app that is open at ``url``."""
     address = (url or "").split("?")[0].rpartition("/")[0]
     return f"{address}/{page}?{urlencode(query)}"
+
+
+def qr(address: str) -> str:
+    """A link as a QR code in SVG, black on white, for the phone of somebody in the room."""
+    code = segno.make(address, error="m", micro=False)
+    return str(code.svg_inline(scale=5, border=4, dark="#000", light="#fff"))
 
 
 def only_here(url: str | None) -> bool:

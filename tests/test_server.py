@@ -51,3 +51,11 @@ def test_a_deep_link_as_first_request_of_a_fresh_server_goes_through_the_router(
 
 def test_the_health_check_answers(server: str) -> None:
     assert httpx.get(f"{server}/_stcore/health").text == "ok"
+
+
+def test_a_pasted_link_says_what_it_shows(server: str, runs: tuple[Path, list[str]]) -> None:
+    ids = "&".join(f"run={run}" for run in runs[1])
+    answer = httpx.get(f"{server}/compare?{ids}", headers={"accept-language": "en"})
+    assert '<meta property="og:title" content="SmolLM2 135M against Gemma 3 270M' in answer.text
+    assert "content-security-policy" in answer.headers
+    assert "<title>Spark Compare</title>" in httpx.get(f"{server}/").text

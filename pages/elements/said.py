@@ -50,6 +50,9 @@ def share(ids: Sequence[str], t: Words) -> None:
     """The link to what is shown, with a button that copies it."""
     with st.popover(t("share.share"), icon=":material/share:"):
         st.caption(t("share.hint"))
-        st.code(links.link(st.context.url, ids), language=None, wrap_lines=True)
+        address = links.link(st.context.url, ids)
+        st.code(address, language=None, wrap_lines=True)
         if links.only_here(st.context.url):
             st.caption(t("share.only_here"))
+        else:
+            st.image(links.qr(address), caption=t("share.qr"), width=200)
