@@ -11,7 +11,7 @@ import msgspec
 
 from bench import definitions
 from bench.figure import Figure
-from bench.imports.mark import Mark
+from bench.imports.mark import Mark, elsewhere
 from bench.results import Result, answers_by_prompt, bars, points
 from bench.sample import Sample
 from bench.store import Answer, Run
@@ -160,8 +160,9 @@ def _provenance(result: Result, t: Words, timezone: str | None) -> str:
         return t("imports.caption", tool=mark.name, date=date, metrics=metrics or same)
     assert result.run
     run, work = result.run, result.run.plan.workload
+    key = "caption.elsewhere" if elsewhere(run) else "caption.measured"
     return t(
-        "caption.measured",
+        key,
         workload=run.workload,
         n=work.requests,
         prompt=work.prompt_tokens,

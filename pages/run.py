@@ -49,6 +49,7 @@ if run.live:
     going_on()
 lists.ending(run, t)
 said.sources([result], t)
+imported.elsewhere(run, t)
 said.headline(result, t)
 lists.numbers(result, t)
 said.share([run.id], t)

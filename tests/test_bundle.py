@@ -189,6 +189,9 @@ def test_an_imported_run_is_no_measurement_of_this_machine(
         (run,) = store.load(db, ids[:1])
         assert run.source == "imported"
         assert store.facts_of(db, run) == []
+        for t in map(words, LANGUAGES):
+            (ours,) = links.load(db, ids[:1], catalogue.load(), t)
+            assert t("imports.elsewhere").lower() in views.source(ours, t).lower()
 
 
 def test_a_viewer_imports_nothing(config: Config, there: Config, ids: list[str]) -> None:

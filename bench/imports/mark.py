@@ -66,6 +66,11 @@ def of(file: Import, found: Found) -> Mark:
     )
 
 
+def elsewhere(run: Run | None) -> bool:
+    """Whether a run was measured by another installation and came in a bundle."""
+    return run is not None and run.source == "imported" and FACT not in run.facts
+
+
 def read(run: Run | None) -> Mark | None:
     """The mark of a stored run; None for one of ours, or where a newer version wrote it."""
     if run is None or FACT not in run.facts:

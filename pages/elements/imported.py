@@ -7,12 +7,13 @@ import streamlit as st
 
 from bench import incoming
 from bench.catalogue import Catalogue
-from bench.imports import keep, preview
+from bench.imports import keep, mark, preview
 from bench.imports.keep import Choice
 from bench.imports.mark import Mark
 from bench.imports.preview import Row
 from bench.imports.values import NAMES, Import
 from bench.layout import plain
+from bench.store import Run
 from bench.text import Words
 from bench.unbundle import Bundle
 
@@ -21,11 +22,18 @@ MOST = 12
 """Results of a file that are shown one by one."""
 
 
-def grey(mark: Mark | None, t: Words) -> None:
+def grey(found: Mark | None, t: Words) -> None:
     """What is kept of an imported run and not used."""
-    if mark and mark.doubtful:
+    if found and found.doubtful:
         with st.expander(t("imports.grey"), icon=":material/help:"):
-            _table(preview.grey(mark, t), [False] * len(mark.doubtful), t("imports.grey"))
+            _table(preview.grey(found, t), [False] * len(found.doubtful), t("imports.grey"))
+
+
+def elsewhere(run: Run, t: Words) -> None:
+    """Mark a run that another installation measured."""
+    if mark.elsewhere(run):
+        st.badge(t("imports.elsewhere"), color="violet", icon=":material/upload:")
+        st.caption(t("imports.elsewhere_note"))
 
 
 def bundle(found: Bundle, t: Words) -> None:
