@@ -23,6 +23,8 @@ from bench.text import Words
 
 LIMIT = 3_000_000
 """Bytes: what still goes into a mail."""
+MANY = 1_000
+"""Rows of a chart that may have to stay out."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'"
@@ -57,17 +59,23 @@ for (const place of document.querySelectorAll('.chart')) {
 
 
 def html(results: Sequence[Result], t: Words, timezone: str | None = None) -> bytes:
-    """The report of a run or a comparison."""
-    whole = _html(results, t, timezone, answers=True)
-    return whole if len(whole) < LIMIT else _html(results, t, timezone, answers=False)
+    """The report of a run or a comparison; what would make it too large stays out, answers first,
+    and the report says so."""
+    for dropped in ((), ("answers",), ("answers", "dots")):
+        whole = _html(results, t, timezone, dropped)
+        if len(whole) < LIMIT:
+            break
+    return whole
 
 
-def _html(results: Sequence[Result], t: Words, timezone: str | None, answers: bool) -> bytes:
+def _html(
+    results: Sequence[Result], t: Words, timezone: str | None, dropped: Sequence[str]
+) -> bytes:
     title = escape(post.title(results, t))
     body = [
         f"<h1>{title}</h1>",
         *(f'<p class="found">{escape(one)}</p>' for one in post.said(results, t)),
-        *(_figure(one, t) for one in post.figures(results, t)),
+        *(_figure(one, t) for one in _few(post.figures(results, t), "dots" in dropped)),
         f"<h2>{escape(t('post.numbers'))}</h2>",
         f'<div class="scroll">{report.table_html(tables.overview(results, t))}</div>',
         f"<h2>{escape(t('post.how'))}</h2>",
@@ -76,9 +84,9 @@ def _html(results: Sequence[Result], t: Words, timezone: str | None, answers: bo
     left_out: set[str] = set()
     for result in results:
         body += _settings(result, t, left_out)
-    if answers:
+    if "answers" not in dropped:
         body += [_answers(result, t) for result in results if result.answers]
-    body += [_left_out(left_out, answers, t), f'<p class="small">{escape(t("post.made"))}</p>']
+    body += [_left_out(left_out, dropped, t), f'<p class="small">{escape(t("post.made"))}</p>']
     looks = _script(json.dumps({theme: _config(theme) for theme in GROUND}))
     return "\n".join(
         [
@@ -137,9 +145,13 @@ def _answers(result: Result, t: Words) -> str:
     return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
 
 
-def _left_out(kinds: set[str], answers: bool, t: Words) -> str:
+def _few(drawn: Sequence[Figure], few: bool) -> list[Figure]:
+    return [one for one in drawn if not few or len(one.rows) <= MANY]
+
+
+def _left_out(kinds: set[str], dropped: Sequence[str], t: Words) -> str:
     said = [t(f"imports.left.{kind}") for kind in sorted(kinds)]
-    said += [t("post.left_requests"), *([] if answers else [t("post.left_answers")])]
+    said += [t("post.left_requests"), *(t(f"post.left_{one}") for one in dropped)]
     what = t("charts.list_separator").join(said)
     return f'<p class="small">{escape(t("post.left_out", what=what))}</p>'
 

@@ -192,9 +192,12 @@ def test_a_report_that_would_be_too_large_leaves_the_answers_out_and_says_so(
     whole = Parts(made(place, "report", "en").decode()).text
     assert examples.GOOD["en-explain"] in whole
     monkeypatch.setattr(standalone, "LIMIT", 1000)
-    small = Parts(made(place, "report", "en").decode()).text
-    assert examples.GOOD["en-explain"] not in small
-    assert words("en")("post.left_answers") in small
+    monkeypatch.setattr(standalone, "MANY", 1)
+    small = made(place, "report", "en").decode()
+    assert examples.GOOD["en-explain"] not in Parts(small).text
+    assert 'class="chart"' not in small
+    for kind in ("answers", "dots"):
+        assert words("en")(f"post.left_{kind}") in Parts(small).text
 
 
 # On the pages ------------------------------------------------------------------------------------
