@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -254,3 +255,13 @@ def test_a_table_in_json_has_numbers_and_null() -> None:
         {"a": 1.5, "b": None},
         {"a": None, "b": "x"},
     ]
+
+
+def test_a_single_bar_is_no_wall_in_a_high_picture(results: list[Result]) -> None:
+    drawn = charts.prompt_set(results[:1], "decode", T)
+    assert drawn
+    svg = ElementTree.fromstring(picture.svg(drawn, [], Look(shape="square")))
+    bars = [one.get("d", "") for one in svg.iter() if one.get("aria-roledescription") == "bar"]
+    heights = [abs(float(number)) for d in bars for number in re.findall(r"[vV](-?[\d.]+)", d)]
+    assert bars and heights
+    assert max(heights) < 120
