@@ -11,7 +11,7 @@ A side whose repeats fall into a fast and a slow state is not ranked at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -28,11 +28,18 @@ NOISE = 8.0
 NOISE_OF_REPEATS = 3.0
 """Per cent: below it a difference has no use, however sure it is."""
 
-Topic = Literal["alone", "start", "together"]
+Topic = Literal["alone", "start", "together", "wait"]
+METRICS: Mapping[Topic, str] = {
+    "alone": "decode_speed",
+    "start": "prefill_speed",
+    "together": "throughput",
+    "wait": "ttft_p50",
+}
+OF_SWEEP = ("together", "wait")
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """One result's value of what is compared: larger is better."""
+    """One result's value of what is compared: larger is better, but for a wait."""
 
     label: str
     value: float
@@ -86,33 +93,33 @@ def contests(topic: Topic, results: Sequence[Measured]) -> tuple[Contest, ...]:
     The test is the heaviest that all of them have: the longest prompt, the highest level that does
     not queue. None without a test in common.
     """
-    tables = [_tests(topic, result) for result in results]
+    tables = [readings(topic, result) for result in results]
     common = set(tables[0]).intersection(*tables[1:]) if len(tables) > 1 else set()
     if not common:
         return ()
     test = max(common, key=_size)
-    readings = sorted((table[test] for table in tables), key=lambda r: r.value, reverse=True)
-    return tuple(contest(topic, test, readings[0], other) for other in readings[1:])
+    best, *others = sorted((table[test] for table in tables), key=lambda r: r.value, reverse=True)
+    return tuple(contest(topic, test, best, other) for other in others)
 
 
-def _tests(topic: Topic, result: Measured) -> dict[str, Reading]:
+def readings(topic: Topic, result: Measured) -> dict[str, Reading]:
     """What a result has to say on a topic: test name → reading."""
-    metric = {"alone": "decode_speed", "start": "prefill_speed", "together": "throughput"}[topic]
+    metric = METRICS[topic]
     found: dict[str, list[Mean]] = {}
     for level in _levels(topic, result.levels):
-        value = getattr(level, metric)
+        value = level.ttft.p50 if topic == "wait" else getattr(level, metric)
         value = Mean(n=1, mean=value) if isinstance(value, float) else value
         if value is not None and value.mean > 0:
             found.setdefault(level.name, []).append(value)
     for figure in result.figures:
         alone = figure.concurrency in (None, 1)
-        if figure.metric == metric and figure.test and alone is not (topic == "together"):
+        if figure.metric == metric and figure.test and alone is not (topic in OF_SWEEP):
             found.setdefault(figure.test, []).append(Mean(n=1, mean=figure.value))
     return {test: _reading(result.label, means) for test, means in found.items()}
 
 
 def _levels(topic: Topic, levels: Iterable[LevelSummary]) -> list[LevelSummary]:
-    kind = {"alone": "decode", "start": "prefill", "together": "sweep"}[topic]
+    kind = {"alone": "decode", "start": "prefill"}.get(topic, "sweep")
     return [level for level in levels if level.kind == kind and "queueing" not in level.flags]
 
 

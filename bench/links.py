@@ -50,10 +50,10 @@ def newest(db: Database, most: int = 2) -> list[str]:
     return list(found.values())[:most]
 
 
-def link(url: str | None, ids: Sequence[str]) -> str:
+def link(url: str | None, ids: Sequence[str], **query: str) -> str:
     """The link to a page with these results; ids only, so that it says nothing of its sender."""
     address = (url or "").split("?")[0]
-    return f"{address}?{urlencode([('run', id) for id in ids])}"
+    return f"{address}?{urlencode([*(('run', id) for id in ids), *query.items()])}"
 
 
 def to_page(url: str | None, page: str, **query: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import msgspec
 
 from bench.results import Result
 
@@ -19,7 +20,20 @@ MUTED = "#7f8b90"
 """Readable on light and dark ground alike."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "wedge", "arrow")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4], [1, 4], [6, 2, 1, 2])
-NUMBERS = ("value", "low", "high", "from", "to")
+NUMBERS = ("value", "low", "high", "from", "to", "speed")
+LEGEND = alt.Legend(orient="top", direction="vertical", labelLimit=420)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is drawn across charts, where it is known."""
+
+    ceilings: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """What a machine's memory allows one person, tokens a second by result id."""
+    reading: tuple[float, float] | None = None
+    """The reading speed in Chinese characters a second: lowest and highest of the models."""
+
+
+NONE = Limits()
 
 
 def drawn(rows: Sequence[Row]) -> Any:
@@ -27,8 +41,12 @@ def drawn(rows: Sequence[Row]) -> Any:
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def lines(results: Sequence[Result], rows: Sequence[Row], x: str, y: str) -> Drawing:
+def lines(
+    results: Sequence[Result], rows: Sequence[Row], x: str, y: str, scale: str = "linear"
+) -> Drawing:
     """A line a result with its interval; a hollow mark is a level that queued in the engine."""
+    if scale == "log":  # which has no place for 0
+        rows = [{**row, "low": max(row["low"], row["value"] / 10)} for row in rows]
     levels = sorted({row["people"] for row in rows})
     base = drawn(rows).encode(
         x=alt.X(
@@ -40,7 +58,7 @@ def lines(results: Sequence[Result], rows: Sequence[Row], x: str, y: str) -> Dra
         color=colours(results),
         tooltip=tooltip("result", "people", "value", "low", "high", "n"),
     )
-    value, key = alt.Y("value:Q", title=y, scale=alt.Scale(zero=True)), legend(results)
+    value, key = alt.Y("value:Q", title=y, scale=values(scale)), legend(results)
     shape = alt.Shape("result:N", title=None, scale=by_result(results, SHAPES), legend=key)
     dash = alt.StrokeDash("result:N", title=None, scale=by_result(results, DASHES))
     line = base.mark_line(strokeWidth=2.5).encode(y=value, strokeDash=dash)
@@ -48,6 +66,41 @@ def lines(results: Sequence[Result], rows: Sequence[Row], x: str, y: str) -> Dra
     hollow = base.mark_point(size=90, strokeWidth=2).encode(y=value, shape=shape)
     full = base.transform_filter("!datum.queueing").mark_point(size=90, filled=True, opacity=1)
     return alt.layer(error, line, hollow, full.encode(y=value, shape=shape))
+
+
+def values(scale: str) -> alt.Scale:
+    """Of an axis of speeds or times: from 0, or in powers of ten."""
+    return alt.Scale(type="log", nice=False, padding=30) if scale == "log" else alt.Scale(zero=True)
+
+
+def thin(results: Sequence[Result], rows: Sequence[Row]) -> Drawing:
+    """A thin line a result, beside `lines` on the same axes."""
+    line = drawn(rows).mark_line(strokeWidth=1.2, opacity=0.7)
+    encoded = line.encode(x="people:Q", y="value:Q", color=colours(results))
+    return alt.layer(encoded.encode(tooltip=tooltip("result", "people", "value")))
+
+
+def path(
+    results: Sequence[Result], rows: Sequence[Row], x: str, y: str, scale: str = "linear"
+) -> Drawing:
+    """A line a result through its levels (``speed`` against ``value``), each point with its number
+    of people; hollow where the level queued."""
+    base = drawn(rows).encode(
+        x=alt.X("speed:Q", title=x, scale=values(scale)),
+        y=alt.Y("value:Q", title=y, scale=values(scale)),
+        color=colours(results),
+        order="people:Q",
+        tooltip=tooltip("result", "people", "speed", "value"),
+    )
+    shape = alt.Shape(
+        "result:N", title=None, scale=by_result(results, SHAPES), legend=legend(results)
+    )
+    dash = alt.StrokeDash("result:N", title=None, scale=by_result(results, DASHES))
+    line = base.mark_line(strokeWidth=2).encode(strokeDash=dash)
+    hollow = base.mark_point(size=90, strokeWidth=2).encode(shape=shape)
+    full = base.transform_filter("!datum.queueing").mark_point(size=90, filled=True, opacity=1)
+    people = base.mark_text(align="left", dx=9, dy=-9, fontSize=12).encode(text="people:O")
+    return alt.layer(line, hollow, full.encode(shape=shape), people)
 
 
 def zone(start: float, end: float, text: str) -> Drawing:

@@ -23,7 +23,7 @@ def figures(results: Sequence[Result], t: Words) -> list[Figure]:
     """The charts of a page: a comparison's, or a run's."""
     if len(results) == 1:
         return [one for group in charts.of_run(results[0], t).values() for one in group]
-    return [one for one in charts.of_comparison(results, t) if one]
+    return charts.of_comparison(results, t)
 
 
 def said(results: Sequence[Result], t: Words) -> list[str]:

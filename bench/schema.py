@@ -94,6 +94,19 @@ def m003_engines(db: Database) -> None:
         db.execute(statement)
 
 
+COMPARISONS = """
+create table comparisons (
+    id text primary key, title text not null, notes text not null, results text not null,
+    view text not null, author text not null, created text not null, changed text not null
+) strict
+"""
+
+
+@migrations()
+def m005_comparisons(db: Database) -> None:
+    db.execute(COMPARISONS)
+
+
 VOTES = """
 create table ballots (
     id text primary key, at text not null, prompt_set text not null, entrants text not null,

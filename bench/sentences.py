@@ -9,7 +9,8 @@ import msgspec
 from bench import catalogue, health, measured, method, physics, verdict
 from bench.catalogue import Catalogue
 from bench.health import HealthStamp
-from bench.measured import Measured
+from bench.measured import Measured, Reason
+from bench.physics import Physics
 from bench.results import Result
 from bench.store import Run
 from bench.text import Words
@@ -18,7 +19,7 @@ from bench.text import Words
 def headline(result: Result, t: Words, *, short: bool = False) -> str:
     """One result in a sentence; empty while it goes on or nothing was measured. ``short`` leaves
     out what is true of every demo model."""
-    one = _measured(result)
+    one = measured_of(result)
     if (result.run and result.run.live) or not (one.levels or one.figures):
         return ""
     if result.mark and not _judged(one):
@@ -45,7 +46,7 @@ def reasons(result: Result, t: Words) -> list[str]:
     """What the headline holds for, and why no more people."""
     if not result.run or not result.levels:
         return []
-    spot = verdict.spot_of(_measured(result))
+    spot = verdict.spot_of(measured_of(result))
     work = result.run.plan.workload
     told = work.prompt_tokens and work.output_tokens  # a file may not tell
     said = [verdict.conditions(spot, work, t)] if spot.level and told else []
@@ -54,17 +55,33 @@ def reasons(result: Result, t: Words) -> list[str]:
 
 def compared(results: Sequence[Result], t: Words) -> tuple[str, ...]:
     """Results against each other, a sentence a question."""
-    return verdict.compare([_measured(result) for result in results], t)
+    return verdict.compare([measured_of(result) for result in results], t)
+
+
+def refusal(found: Reason, t: Words) -> str:
+    """Why two results are not set against each other."""
+    return t(f"verdict.apart.{found.code}", **found.fields)
 
 
 def memory_limit(result: Result, known: Catalogue, t: Words) -> str:
     """One user's speed beside what the machine's memory allows; empty where that is unknown."""
+    found = _assessed(result, known)
+    return physics.sentence(found, t) if found else ""
+
+
+def ceilings(results: Sequence[Result], known: Catalogue) -> dict[str, float]:
+    """What the memory allows one user, in tokens a second by result id, where that is known."""
+    found = {result.id: _assessed(result, known) for result in results}
+    return {name: one.ceiling for name, one in found.items() if one}
+
+
+def _assessed(result: Result, known: Catalogue) -> Physics | None:
     run = result.run
     if run is None or run.model not in known.models or run.artifact is None:
-        return ""
+        return None
     model = known.models[run.model]
     speeds = [level.decode_speed for level in result.levels if level.kind == "decode"]
-    found = physics.assess(
+    return physics.assess(
         speeds[0].mean if speeds and speeds[0] else None,
         bandwidth=(run.facts.get("host") or {}).get("bandwidth"),
         weights=physics.active_bytes(
@@ -72,7 +89,6 @@ def memory_limit(result: Result, known: Catalogue, t: Words) -> str:
         ),
         tokens_per_chunk=next((level.tokens_per_chunk for level in result.levels), None),
     )
-    return physics.sentence(found, t) if found else ""
 
 
 def repeated(result: Result, t: Words) -> list[str]:
@@ -90,7 +106,8 @@ def repeated(result: Result, t: Words) -> list[str]:
     return said
 
 
-def _measured(result: Result) -> Measured:
+def measured_of(result: Result) -> Measured:
+    """A result as what sentences and percentages are made of."""
     if result.published:
         return measured.of_published(result.label, result.published)
     assert result.run

@@ -6,6 +6,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from bench import characters
+from bench.baseline import Against, Change
+from bench.differences import differences
 from bench.imports import mark
 from bench.layout import plain
 from bench.results import Result, bars, points
@@ -28,11 +33,84 @@ def overview(results: Sequence[Result], t: Words) -> list[dict[str, str | None]]
         for people in levels:
             cells = {result.label: _point_cell(result, metric, people, t) for result in results}
             rows.append({t("table.quantity"): t(f"table.{metric}", people=people), **cells})
+    for quantity in ("per_second", "per_token"):
+        written = {result.label: _written(result, quantity) for result in results}
+        if any(written.values()):
+            rows.append({t("table.quantity"): t(f"table.characters_{quantity}"), **written})
     loads = {result.label: load_seconds(result) for result in results}
     if any(value is not None for value in loads.values()):
         cells = {name: None if v is None else number(v) for name, v in loads.items()}
         rows.append({t("table.quantity"): t("table.load_seconds"), **cells})
     return rows
+
+
+def _written(result: Result, quantity: str) -> str | None:
+    found = characters.of(result)
+    value = getattr(found, quantity) if found else None
+    return None if value is None else number(value)
+
+
+def against(found: Sequence[Against], t: Words) -> list[dict[str, str | None]]:
+    """One row a test, one column a result: its difference from the baseline."""
+    names = dict.fromkeys((one.topic, one.test) for other in found for one in other.changes)
+    rows: list[dict[str, str | None]] = []
+    for topic, test in names:
+        people = "".join(filter(str.isdigit, test))
+        row: dict[str, str | None] = {
+            t("table.quantity"): t(f"against.{topic}", test=test, people=people)
+        }
+        for other in found:
+            same = (one for one in other.changes if (one.topic, one.test) == (topic, test))
+            change = next(same, None)
+            row[other.label] = _change(change, t) if change else None
+        rows.append(row)
+    return rows
+
+
+def _change(change: Change, t: Words) -> str:
+    if change.percent is None:
+        return t(f"against.{'unsteady' if change.outcome == 'unsteady' else 'same'}")
+    percent = _signed(change.percent)
+    if change.interval is None:
+        return t("against.percent", percent=percent)
+    low, high = _signed(change.interval.low), _signed(change.interval.high)
+    return t("against.within", percent=percent, low=low, high=high)
+
+
+def _signed(percent: float) -> str:
+    """With a true minus, which is as wide as the plus."""
+    figures = f"{abs(percent):.1f}" if abs(percent) < 10 else f"{abs(percent):,.0f}"
+    return ("−" if percent < 0 else "+") + figures
+
+
+def differing(runs: Sequence[Run], names: Sequence[str], t: Words) -> list[dict[str, str | None]]:
+    """The settings that differ between runs, one row a setting, one column a run."""
+    found = differences(*(_compared(run) for run in runs))
+    rows: list[dict[str, str | None]] = []
+    for one in found:
+        key = f"differ.{one.key}"
+        row: dict[str, str | None] = {t("differ.setting"): t(key) if key in t else one.key}
+        rows.append(row | dict(zip(names, one.values, strict=True)))
+    return rows
+
+
+def _compared(run: Run) -> dict[str, Any]:
+    """What of a run may explain a difference: the model, how it was started, asked and where."""
+    plan, facts = run.plan, run.facts
+    recipe = msgspec.to_builtins(plan.recipe)
+    work = msgspec.to_builtins(plan.workload)
+    left_out = ("model", "path", "source", "key_env", "url", "env", "mounts")
+    return {
+        "model": run.model_name,
+        "artifact": run.artifact,
+        "engine": run.engine,
+        "engine_version": facts.get("engine_version"),
+        "image_digest": facts.get("image_digest"),
+        "host": run.host,
+        "machine": facts.get("host"),
+        "recipe": {name: value for name, value in recipe.items() if name not in left_out},
+        "workload": {name: value for name, value in work.items() if name != "name"},
+    }
 
 
 def _bar_cell(result: Result, kind: str, test: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bench import catalogue, charts, config, links, live, progress, store, tables, views
+from bench import catalogue, charts, config, limits, links, live, progress, store, tables, views
 from bench.layout import plain
 from bench.store import Run
 from bench.text import words
@@ -54,7 +54,7 @@ said.headline(result, t)
 lists.numbers(result, t)
 said.share([run.id], t)
 
-for heading, drawn in charts.of_run(result, t).items():
+for heading, drawn in charts.of_run(result, t, limits.of([result], catalogue.load())).items():
     st.subheader(t(heading))
     figures.grid(drawn, t)
 if result.answers:
@@ -63,6 +63,7 @@ if result.answers:
         with st.expander(plain(answer.question)):
             answers.one(answer, t)
 lists.requests(settings, result, t)
+lists.machine(settings, result, t)
 loading.facts(run, t)
 with st.expander(t("run.repeat"), icon=":material/terminal:"):
     st.code(tables.command(run) or t(tables.no_command(run)), language="bash", wrap_lines=True)

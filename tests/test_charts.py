@@ -14,6 +14,7 @@ import pytest
 from bench import charts, results
 from bench.catalogue import Catalogue
 from bench.config import ROOT
+from bench.marks import Limits
 from bench.metrics import summarise
 from bench.results import COLOURS, Result
 from bench.summary import LevelSummary
@@ -219,3 +220,66 @@ def test_words_of_charts_are_there_in_both_languages() -> None:
         t: Words = words(language)
         for name in ("throughput", "speed", "first-word", "prefill", "decode", "requests"):
             assert t(f"charts.{name}.title")
+
+
+def test_each_number_of_people_is_a_point_between_one_persons_speed_and_all_together() -> None:
+    drawn = charts.pareto([result()], T)
+    assert drawn is not None
+    assert [row["people"] for row in drawn.rows] == [1, 2, 4, 8]
+    one = drawn.rows[0]
+    levels = result().levels
+    assert one["value"] == levels[0].throughput
+    assert levels[0].decode_speed and one["speed"] == levels[0].decode_speed.mean
+
+
+def test_the_usual_wait_is_drawn_thin_below_the_longest() -> None:
+    drawn = spec(charts.first_word([result()], T))
+    (thin,) = (part for part in _parts(drawn) if part["mark"].get("strokeWidth") == 1.2)
+    rows = drawn["datasets"][thin["data"]["name"]]
+    assert [row["value"] for row in rows] == [level.ttft.p50 for level in result().levels]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_an_axis_is_even_or_in_powers_of_ten(scale: charts.Scale) -> None:
+    for make in (charts.speed, charts.throughput, charts.first_word, charts.pareto):
+        told = json.dumps(spec(make([result()], T, scale)))
+        assert ('"zero": true' in told) is (scale == "linear")
+    rows = json.dumps(spec(charts.speed([result()], T, "log")))
+    assert '"low": -' not in rows and '"low": 0.0,' not in rows
+
+
+def test_the_memorys_limit_is_drawn_where_it_is_known() -> None:
+    alone = summarise(examples.level("x", 1, speed=90), kind="decode", name="tg64")
+    one = [result(levels=(alone,))]
+    assert "tick" not in marks(charts.prompt_set(one, "decode", T))
+    drawn = charts.prompt_set(one, "decode", T, Limits(ceilings={"A": 250.0}))
+    assert drawn and "tick" in marks(drawn) and drawn.rows[0]["ceiling"] == 250.0
+
+
+def test_the_reading_line_speaks_of_characters_where_chinese_was_written() -> None:
+    tokens = json.dumps(spec(charts.speed([result()], T)))
+    assert "characters" not in tokens
+    both = charts.speed([result()], T, limits=Limits(reading=(13.2, 16.8)))
+    assert "about 13 to 17 characters/s" in json.dumps(spec(both))
+    one = charts.speed([result()], T, limits=Limits(reading=(15.0, 15.2)))
+    assert "about 15 characters/s" in json.dumps(spec(one))
+
+
+def test_the_machine_is_drawn_as_far_as_it_told() -> None:
+    gib = 1024**3
+    rows = [
+        (2.0 * i, {"machine": {"available": (100 - i) * gib, "gpu": {"power": 40.0 + i}}})
+        for i in range(1000)
+    ]
+    memory, power = charts.machine(rows, result(), T)
+    assert (memory.name, power.name) == ("free-memory", "power")
+    assert len(memory.rows) <= 300
+    assert memory.rows[0] == {"minutes": 0.0, "value": 100.0}
+    assert charts.machine([(0.0, {"machine": {"gpu": {"power": None}}})], result(), T) == []
+
+
+def _parts(part: dict[str, Any], data: Any = None) -> list[dict[str, Any]]:
+    """The marks of a chart, each with the data that it draws."""
+    data = part.get("data", data)
+    inner = [mark for layer in part.get("layer", []) for mark in _parts(layer, data)]
+    return [{**part, "data": data}, *inner] if "mark" in part else inner

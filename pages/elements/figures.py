@@ -26,9 +26,10 @@ def one(drawn: Figure | None, t: Words) -> None:
             drawn.chart, height=drawn.whole_height, alt=drawn.spoken, key=f"chart-{drawn.name}"
         )
         with st.container(horizontal=True):
-            with st.popover(t("export.definition"), icon=":material/help:", type="tertiary"):
-                for metric in drawn.metrics:
-                    st.markdown(plain(views.definition(metric, t)))
+            if drawn.metrics:
+                with st.popover(t("export.definition"), icon=":material/help:", type="tertiary"):
+                    for metric in drawn.metrics:
+                        st.markdown(plain(views.definition(metric, t)))
             with st.popover(t("export.save"), icon=":material/download:", type="tertiary"):
                 _files(drawn, t)
 

@@ -81,6 +81,7 @@ def chosen(ids: Sequence[str], labels: dict[str, str], t: Words) -> None:
 
     def choose() -> None:
         st.query_params["run"] = st.session_state[key]
+        st.query_params.pop("c", None)  # no longer what was kept
 
     st.multiselect(
         t("compare.choose"),

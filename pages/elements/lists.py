@@ -100,3 +100,16 @@ def requests(settings: Config, result: Result, t: Words) -> None:
             samples = {n: store.samples(db, result.id, place) for n, place in levels.items()}
         figures.one(charts.requests(samples[people], result, t), t)
         figures.one(charts.spread(samples, result, t), t)
+
+
+def machine(settings: Config, result: Result, t: Words) -> None:
+    """Memory, power and temperature while a run went on, drawn when a reader opens them."""
+    if not result.levels or result.mark:
+        return
+    opened = st.expander(t("run.machine"), icon=":material/monitoring:", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        with store.opened(settings.database) as db:
+            readings = store.telemetry(db, result.id)
+        figures.grid(charts.machine(readings, result, t), t)

@@ -46,11 +46,11 @@ def sources(results: Sequence[Result], t: Words) -> None:
             st.caption(plain(views.imported(result, mark, t)))
 
 
-def share(ids: Sequence[str], t: Words) -> None:
+def share(ids: Sequence[str], t: Words, **query: str) -> None:
     """The link to what is shown, with a button that copies it."""
     with st.popover(t("share.share"), icon=":material/share:"):
         st.caption(t("share.hint"))
-        address = links.link(st.context.url, ids)
+        address = links.link(st.context.url, ids, **query)
         st.code(address, language=None, wrap_lines=True)
         if links.only_here(st.context.url):
             st.caption(t("share.only_here"))
