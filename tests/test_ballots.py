@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -188,6 +189,14 @@ def html(at: AppTest) -> list[str]:
     return [one.proto.body for one in at.get("html") if 'class="answer' in one.proto.body]
 
 
+def sent(node: Any) -> str:
+    """Everything of a part of the page that goes to the browser, as text."""
+    proto = getattr(node, "proto", None)
+    own = [getattr(proto, one.name) for one in proto.DESCRIPTOR.fields] if proto else []
+    below = getattr(node, "children", {}).values()
+    return "\n".join([*(str(one) for one in own), *(sent(child) for child in below)])
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_pair_shows_no_name_no_speed_and_no_id(var: Path, language: str) -> None:
     with store.opened(var / "bench.db") as db:
@@ -197,7 +206,8 @@ def test_a_pair_shows_no_name_no_speed_and_no_id(var: Path, language: str) -> No
     assert [one.label for one in at.button if one.key and one.key.endswith("-1")] == [
         words(language)(f"vote.choice.{name}") for name in ("left", "right", "tie", "both_bad")
     ]
-    main = "".join(str(child) for child in at.main.children.values())
+    main = sent(at.main)
+    assert html(at)[0][:40] in main
     for secret in (*runs.values(), "Example", "22.0", "77.0"):
         assert secret not in main
     assert "<mark" not in main, "what was found in an answer is told by nobody"
