@@ -5,7 +5,6 @@ A container without our labels (`docker_run.py`) is never touched.
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Iterator
@@ -14,38 +13,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import docker
 import requests
 from docker import errors
 
 from bench.errors import BenchError
 from engines import Exit, Launch, images
+from engines.docker_client import LOCAL, client
 from engines.docker_faults import explained
 from engines.docker_run import APP, instance, options
-from engines.docker_socket import listening
 from engines.logs import Follower, LogFile
 from engines.process import free_port
 from engines.reach import Reach, opened
 
-LOCAL = "unix:///var/run/docker.sock"
 TRIES = 5
 """A name that was just freed can be refused for a moment (A25)."""
-
-
-def client(host: str = LOCAL, timeout: float | None = 60) -> docker.DockerClient:
-    """A client of a local socket, ``ssh://user@host``, or ``tcp://host:2376`` with TLS.
-
-    For TLS the certificates are in DOCKER_CERT_PATH, as for the ``docker`` command.
-    """
-    listening(host)
-    tls: docker.tls.TLSConfig | bool = False
-    if host.startswith("tcp://") and (folder := os.environ.get("DOCKER_CERT_PATH")):
-        files = [str(Path(folder) / name) for name in ("cert.pem", "key.pem", "ca.pem")]
-        tls = docker.tls.TLSConfig(client_cert=(files[0], files[1]), ca_cert=files[2], verify=True)
-    with explained(host):
-        return docker.DockerClient(
-            base_url=host, timeout=timeout, tls=tls, use_ssh_client=host.startswith("ssh://")
-        )
 
 
 class Container:

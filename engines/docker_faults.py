@@ -56,10 +56,12 @@ def _refused(text: str, image: str) -> BenchError:
 
 def _unreachable(text: str, host: str) -> BenchError:
     socket = host.removeprefix("unix://")
+    if host.startswith("ssh://"):
+        return BenchError("docker_far", host=host)
+    if "SSLError" in text:
+        return BenchError("docker_tls", host=host, reason=text[-200:])
     if "PermissionError" in text or "Permission denied" in text:
         return BenchError("docker_denied", socket=socket)
-    if "Host key verification failed" in text or "not found in known_hosts" in text:
-        return BenchError("docker_host_key", host=host)
     if "FileNotFoundError" in text and host.startswith("unix://"):
         return BenchError("docker_missing", socket=socket)
     return BenchError("docker_down", socket=socket)

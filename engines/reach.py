@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from engines.faraway import Memory
-from engines.tunnel import Tunnel
+from engines.process import free_port
+from engines.tunnel import Tunnel, to_port
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +28,9 @@ def opened(reach: Reach, host: str, port: int, container: Any, closing: ExitStac
     """The URL of a started engine; what has to be closed with it is put on ``closing``."""
     url = reach.url or f"http://127.0.0.1:{port}"
     if port and not reach.url and host.startswith("ssh://"):
-        tunnel = Tunnel(host, port)
-        closing.callback(tunnel.close)
-        url = f"http://127.0.0.1:{tunnel.port}"
+        here = free_port()
+        closing.callback(Tunnel(host, to_port(here, port), here).close)
+        url = f"http://127.0.0.1:{here}"
     if reach.seen is not None:
         closing.callback(Memory(container, reach.seen).close)
     return url

@@ -1,8 +1,4 @@
-"""A port of another machine's 127.0.0.1, brought here through SSH.
-
-It is the system's own ``ssh``, as the Docker SDK uses it: keys, names and known hosts are those of
-the user who runs the worker.
-"""
+"""A port or a socket of another machine, brought here through SSH (`ssh.py`)."""
 
 from __future__ import annotations
 
@@ -12,24 +8,29 @@ import time
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from bench.errors import BenchError
-from engines.process import free_port
+from engines import ssh
 
 PATIENCE = 20.0
 """Seconds for SSH to sign in."""
+DOCKER = "/var/run/docker.sock"
 
 
 class Tunnel:
     """Open from the start until `close`."""
 
-    def __init__(self, host: str, port: int) -> None:
-        """``host`` is ``ssh://[user@]name[:port]``; ``port`` is on that machine's 127.0.0.1.
+    def __init__(self, host: str, forward: str, here: str | int) -> None:
+        """``host`` is ``ssh://[user@]name[:port]``, ``forward`` what `to_port` or `to_socket` says,
+        and ``here`` its end on this machine: a port of 127.0.0.1, or a socket's path.
 
-        Raises BenchError ``docker_host_key`` or ``tunnel_failed``.
+        Raises BenchError ``docker_host_key``, ``ssh_denied`` or ``tunnel_failed``.
         """
-        self.port = free_port()
+        self._here = here
         self._ssh = subprocess.Popen(
-            command(host, self.port, port),
+            ssh.command(
+                host,
+                *("-N", "-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15"),
+                *("-L", forward),
+            ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -55,22 +56,29 @@ class Tunnel:
     def _await_open(self, host: str) -> None:
         deadline = time.monotonic() + PATIENCE
         while self._ssh.poll() is None and time.monotonic() < deadline:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            with suppress(OSError):
+                self._knock()
                 return
             time.sleep(0.05)
         told = self._ssh.stderr.read() if self._ssh.poll() is not None and self._ssh.stderr else ""
-        if "Host key verification failed" in told:
-            raise BenchError("docker_host_key", host=host)
-        raise BenchError("tunnel_failed", host=host, reason=told.strip()[-300:] or "–")
+        raise ssh.refusal(host, told)
+
+    def _knock(self) -> None:
+        """Raises OSError while nothing listens."""
+        if isinstance(self._here, int):
+            socket.create_connection(("127.0.0.1", self._here), 1).close()
+            return
+        with socket.socket(socket.AF_UNIX) as attempt:
+            attempt.settimeout(1)
+            attempt.connect(self._here)
 
 
-def command(host: str, here: int, there: int) -> list[str]:
-    """``ssh`` as a list of arguments: nothing is asked, and nothing but the port is forwarded."""
-    parts = urlsplit(host)
-    words = ["ssh", "-N", "-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]
-    words += ["-o", "ServerAliveInterval=15", "-L", f"127.0.0.1:{here}:127.0.0.1:{there}"]
-    if parts.port:
-        words += ["-p", str(parts.port)]
-    if parts.username:
-        words += ["-l", parts.username]
-    return [*words, "--", str(parts.hostname)]
+def to_port(here: int, there: int) -> str:
+    """From a port of 127.0.0.1 to one of that machine's."""
+    return f"127.0.0.1:{here}:127.0.0.1:{there}"
+
+
+def to_socket(host: str, here: str) -> str:
+    """From a socket to Docker's on that machine; ``ssh://…/path`` may name another."""
+    path = urlsplit(host).path
+    return f"{here}:{path if path.strip('/') else DOCKER}"

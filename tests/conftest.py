@@ -35,12 +35,28 @@ DAEMONS = count()
 StartEngine = Callable[[str], Process]
 ROOT = Path(__file__).parents[1]
 IMAGE = "spark-compare-test/llama.cpp:bookworm"
-LIBRARIES = "libstdc++6,libgomp1,libssl3,libsqlite3-0,libffi8,zlib1g,libbz2-1.0,liblzma5,libexpat1"
+LIBRARIES = (
+    "libstdc++6,libgomp1,libssl3,libsqlite3-0,libffi8,zlib1g,libbz2-1.0,liblzma5,libexpat1,libnuma1"
+)
+SERVER = '["/app/llama-server", "--threads", "1"]'
+"""llama.cpp's threads wait by spinning: the other core is the meter's."""
 PYTHON_MOUNTS = tuple(
     Mount(source=str(folder), target=str(folder))
     for folder in dict.fromkeys((ROOT, Path(sys.prefix), Path(sys.base_prefix)))
 )
 """What the test image needs of this machine: its Python, and the project."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the tests with real vLLM too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """vLLM takes 3.5 GB and minutes, so its tests are only there when they are asked for."""
+    if not config.getoption("--all"):
+        spared = [item for item in items if item.get_closest_marker("vllm")]
+        config.hook.pytest_deselected(items=spared)
+        items[:] = [item for item in items if item not in spared]
 
 
 def config_in(folder: Path) -> Config:
@@ -145,7 +161,7 @@ def dockerd(folder: Path, programs: Path | None = None, *more: str) -> Iterator[
 
 def rootfs(cache: Path) -> Path:
     """Debian's smallest system as a tar file, made once."""
-    tar = cache / "bookworm.tar"
+    tar = cache / "bookworm-numa.tar"
     if not tar.exists():
         made = cache / "bookworm"
         subprocess.run(["rm", "-rf", made], check=True)
@@ -173,11 +189,11 @@ def spare(entry: tarfile.TarInfo) -> bool:
     ) or not (entry.isfile() or entry.isdir() or entry.issym() or entry.islnk())
 
 
-def make_image(host: str, tar: Path, image: str = IMAGE) -> None:
+def make_image(host: str, tar: Path, image: str = IMAGE, entrypoint: str = SERVER) -> None:
     client = docker.DockerClient(base_url=host, timeout=120)
     repository, tag = image.split(":")
     client.api.import_image_from_file(
-        str(tar), repository, tag, changes=["ENV LANG=C.UTF-8", 'ENTRYPOINT ["/app/llama-server"]']
+        str(tar), repository, tag, changes=["ENV LANG=C.UTF-8", f"ENTRYPOINT {entrypoint}"]
     )
     client.close()
 

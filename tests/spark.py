@@ -2,7 +2,8 @@
 llama.cpp's own name that serves with llama.cpp's real server on the processor.
 
 Docker gives a container GPUs when NVIDIA's hook is on its PATH, and calls it at each start. Here
-the hook is a script that does nothing; the request for GPUs is real, and so is all of the rest.
+the hook is a script of ours. Where NVIDIA's mounts the driver into the container, it mounts the
+folders that it is told, read-only; the request for GPUs is real, and so is all of the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -21,17 +22,32 @@ import pytest
 from tests.conftest import ROOT, dockerd, make_image, rootfs
 
 LLAMA_CPP = "ghcr.io/ggml-org/llama.cpp:server-cuda13"
+HOOK = """#!{python}
+import json, pathlib, subprocess, sys
+
+state = json.load(sys.stdin)  # of the container, which has not entered its root yet
+bundle = pathlib.Path(state["bundle"])
+root = json.loads((bundle / "config.json").read_text())["root"]["path"]
+for folder in {folders!r}:
+    target = pathlib.Path(f"{{bundle / root}}{{folder}}")
+    target.mkdir(parents=True, exist_ok=True)
+    inside = ["nsenter", "--mount", "--target", str(state["pid"])]
+    subprocess.run([*inside, "mount", "-o", "bind,ro", folder, target], check=True)
+"""
 LEFT_OUT = ("__pycache__", "site-packages", "test", "idlelib", "tkinter", "ensurepip", "lib2to3")
 SITE = Path(sys.prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
 
 
 @contextmanager
-def spark(folder: Path, cache: Path, *more: str) -> Iterator[str]:
-    """The Docker host of a stand-in Spark with llama.cpp's image, all below a folder."""
+def spark(folder: Path, cache: Path, *more: str, driver: Sequence[str] = ()) -> Iterator[str]:
+    """The Docker host of a stand-in Spark with llama.cpp's image, all below a folder.
+
+    ``driver`` are the folders that a container with GPUs sees, ``more`` options of dockerd.
+    """
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     hook = programs / "nvidia-container-runtime-hook"
-    hook.write_text("#!/bin/sh\nexit 0\n")
+    hook.write_text(HOOK.format(python=sys.executable, folders=list(driver)))
     hook.chmod(0o755)
     with dockerd(folder, programs, *more) as host:
         if not (folder / "imported").exists():

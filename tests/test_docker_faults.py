@@ -72,7 +72,9 @@ def test_other_words_of_docker(text: str, code: str) -> None:
          "docker_missing"),
         ("('Connection aborted.', ConnectionRefusedError(111, 'refused'))", "unix:///d.sock",
          "docker_down"),
-        ("Host key verification failed.", "ssh://spark", "docker_host_key"),
+        ("('Connection aborted.', RemoteDisconnected('…'))", "ssh://spark", "docker_far"),
+        ("Max retries exceeded (Caused by SSLError(SSLCertVerificationError(1, 'certificate')))",
+         "tcp://spark:2376", "docker_tls"),
     ],
 )  # fmt: skip
 def test_a_daemon_that_cannot_be_reached(text: str, host: str, code: str) -> None:
