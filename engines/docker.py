@@ -18,7 +18,8 @@ from docker import errors
 
 from bench.errors import BenchError
 from engines import Exit, Launch, images
-from engines.docker_client import LOCAL, client
+from engines.docker_client import LOCAL as LOCAL
+from engines.docker_client import client as client
 from engines.docker_faults import explained
 from engines.docker_run import APP, instance, options
 from engines.logs import Follower, LogFile
