@@ -64,11 +64,13 @@ def duration(seconds: float, t: Words) -> str:
 
 
 def took(run: Run) -> float | None:
-    """Seconds from a run's start to its end; None while it has none."""
+    """Seconds from a run's start to its end; None while it has none, and where the clock was set
+    back in between."""
     if not run.started or not run.finished:
         return None
     start, end = (datetime.fromisoformat(at) for at in (run.started, run.finished))
-    return (end - start).total_seconds()
+    seconds = (end - start).total_seconds()
+    return seconds if seconds > 0 else None
 
 
 def subtitle(run: Run, t: Words, timezone: str | None) -> str:

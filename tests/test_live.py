@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from bench import live, store
+from bench import live, store, views
 from bench.progress import Progress
 from bench.store import Event, Run
 from bench.text import LANGUAGES, words
@@ -86,3 +86,9 @@ def test_a_share_stays_between_nothing_and_all(run: Run, counted: Progress | Non
 def test_a_run_that_is_being_stopped_says_so_first(run: Run) -> None:
     now = live.now(in_state(run, "measuring", cancel=True), [], None, 0, T)
     assert now.sentence == T("live.cancelling")
+
+
+def test_a_clock_that_was_set_back_gives_a_run_no_length(run: Run) -> None:
+    ended = in_state(run, "done", started="2026-12-01T12:00:00+00:00")
+    assert views.took(msgspec.structs.replace(ended, finished="2026-12-01T12:01:30+00:00")) == 90
+    assert views.took(msgspec.structs.replace(ended, finished="2026-12-01T11:00:00+00:00")) is None
