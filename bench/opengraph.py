@@ -8,7 +8,7 @@ else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from urllib.parse import parse_qs
 
@@ -18,7 +18,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bench import access, catalogue, config, links, post, store
+from bench import access, catalogue, comparisons, config, links, post, store
 from bench.access import Actor
 from bench.errors import BenchError
 from bench.text import Words, preferred, words
@@ -30,8 +30,6 @@ OTHERS = ("_stcore", "api", "media", "component", "static", "auth", "oauth2callb
 """What is no page."""
 ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 """Headers with which a browser would get something else than the whole, plain HTML."""
-MOST = 8
-"""Results of a link."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,23 +65,28 @@ class OpenGraph:
         request = Request(scope)
         t = words(preferred(request.headers.get("accept-language")))
         query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=50)
-        ids = query.get("run", [])[:MOST] if page in OF_RESULTS else []
+        if page not in OF_RESULTS:
+            return _plain(t)
         try:
-            return await run_in_threadpool(self._card, request, ids, t)
+            return await run_in_threadpool(self._card, request, query, t)
         except BenchError as error:  # the page itself says it to its reader
             log.warning("%s", error)
             return _plain(t)
 
-    def _card(self, request: Request, ids: Sequence[str], t: Words) -> Card:
-        if not ids or not access.may(self.asker(request), "view"):
+    def _card(self, request: Request, query: Mapping[str, Sequence[str]], t: Words) -> Card:
+        if not query or not access.may(self.asker(request), "view"):
             return _plain(t)
         with store.opened(config.read().database) as db:
-            results = links.load(db, ids, catalogue.load(), t)
+            kept = comparisons.load(db, query["c"][-1]) if "c" in query else None
+            ids = query.get("run", ()) or (kept.results if kept else ())
+            results = links.load(db, ids[: comparisons.MOST], catalogue.load(), t)
         if not results:
             return _plain(t)
         about = post.said(results, t)
-        title = t("opengraph.title", title=post.title(results, t))
-        return Card(title=title, about=about[0] if about else t("app.about"))
+        title = kept.title if kept else post.title(results, t)
+        return Card(
+            title=t("opengraph.title", title=title), about=about[0] if about else t("app.about")
+        )
 
 
 class _Titled:

@@ -111,9 +111,11 @@ def shown(config: Config, ids: list[str]) -> bytes:
 def test_a_second_installation_shows_the_same_byte_by_byte(
     config: Config, there: Config, ids: list[str]
 ) -> None:
-    assert taken(there, made(config, ids, redact=False)) == [(run, True) for run in ids]
-    assert shown(there, ids) == shown(config, ids)
-    assert len(shown(there, ids)) > 50_000
+    both = [ids[0], ids[2]]
+    assert taken(there, made(config, both, redact=False)) == [(run, True) for run in both]
+    theirs = shown(there, both)
+    assert theirs == shown(config, both)
+    assert len(theirs) > 50_000
 
 
 def test_every_number_survives_the_redaction(config: Config, there: Config, ids: list[str]) -> None:

@@ -11,8 +11,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from streamlit.testing.v1 import AppTest
 
-from bench import links, store
+from bench import comparisons, config, links, store, view
 from bench.access import Actor
 from bench.opengraph import Card, OpenGraph, titled
 from bench.text import LANGUAGES, words
@@ -83,6 +84,15 @@ def test_a_link_to_a_run_says_its_sentence(ids: list[str], ask: Ask) -> None:
     assert "people can use it at once" in page
 
 
+def test_a_link_to_a_kept_comparison_says_its_title(ids: list[str], ask: Ask) -> None:
+    operator = Actor(who="local", role="operator")
+    made = comparisons.keep(config.read(), operator, "Which for the shop?", "", ids, view.USUAL)
+    page = ask(f"/compare?c={made}").text
+    assert '<meta property="og:title" content="Which for the shop? · Spark Compare">' in page
+    assert "shop" not in ask(f"/compare?c={made}", NOBODY).text
+    assert f"<title>{words('en')('app.title')}</title>" in ask("/compare?c=gone").text
+
+
 def test_who_may_not_look_learns_no_name(ids: list[str], ask: Ask) -> None:
     page = ask(f"/run?run={ids[0]}", NOBODY).text
     assert "Gemma" not in page
@@ -140,3 +150,14 @@ def test_a_qr_code_is_a_picture_of_the_link() -> None:
     first, second = (links.qr(f"http://spark.lan/run?run={run}") for run in ("a2", "b3"))
     assert first.startswith("<svg")
     assert first != second
+
+
+def test_share_shows_the_code_where_others_can_open_the_link(ids: list[str]) -> None:
+    for url, codes in (("http://spark.lan/run", 1), ("http://127.0.0.1:8501/run", 0)):
+        at = AppTest.from_file(str(config.ROOT / "pages" / "router.py"), default_timeout=60)
+        at.context = {"locale": "en", "url": url}
+        at.run()
+        at.query_params["run"] = ids[0]
+        at.switch_page("run.py").run()
+        assert not at.exception
+        assert len(at.get("imgs")) == codes

@@ -12,7 +12,7 @@ from bench.errors import BenchError
 from bench.layout import plain
 from bench.text import Words
 from bench.view import View
-from pages.elements import who
+from pages.elements import said, who
 
 
 def heading(settings: Config, kept: Comparison, t: Words) -> None:
@@ -65,9 +65,7 @@ def every(settings: Config, t: Words) -> None:
 
 def share(kept: Comparison, t: Words) -> None:
     """The link of a kept comparison."""
-    with st.popover(t("share.share"), icon=":material/share:"):
-        st.caption(t("share.hint"))
-        st.code(links.to_page(st.context.url, "compare", c=kept.id), language=None, wrap_lines=True)
+    said.link(links.to_page(st.context.url, "compare", c=kept.id), t)
 
 
 def _change(settings: Config, actor: Actor, kept: Comparison, t: Words) -> None:

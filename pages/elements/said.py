@@ -47,10 +47,14 @@ def sources(results: Sequence[Result], t: Words) -> None:
 
 
 def share(ids: Sequence[str], t: Words, **query: str) -> None:
-    """The link to what is shown, with a button that copies it."""
+    """The link to what is shown."""
+    link(links.link(st.context.url, ids, **query), t)
+
+
+def link(address: str, t: Words) -> None:
+    """A link with a button that copies it, and as a QR code where others can open it."""
     with st.popover(t("share.share"), icon=":material/share:"):
         st.caption(t("share.hint"))
-        address = links.link(st.context.url, ids, **query)
         st.code(address, language=None, wrap_lines=True)
         if links.only_here(st.context.url):
             st.caption(t("share.only_here"))
