@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from sqlite_utils import Database
 from bench import access, audit, roster, store, worker
 from bench.access import Action, Actor
 from bench.config import Config
+from bench.errors import BenchError
 from bench.plan import Plan
 from bench.roster import Engine
 
@@ -45,6 +47,22 @@ def launch(settings: Config, actor: Actor, plan: Plan, token: str | None = None)
             audit.note(db, actor, "launch", run, title=plan.title)
     worker.ensure(settings, plan.host)
     return run
+
+
+def again(settings: Config, actor: Actor, run: str) -> str:
+    """Queue the same as a run did, with prompts of its own, and return the new run's id.
+
+    Raises BenchError ``run_gone`` for a run that is not there, ``run_elsewhere`` for an imported
+    one.
+    """
+    with store.opened(settings.database) as db:
+        found = next(iter(store.load(db, [run])), None)
+    if found is None:
+        raise BenchError("run_gone")
+    if found.source != "measured":
+        raise BenchError("run_elsewhere")
+    plan = replace(found.plan, seed=secrets.randbelow(2**31), owner=actor.who)
+    return launch(settings, actor, plan)
 
 
 def cancel(settings: Config, actor: Actor, run: str) -> None:

@@ -14,6 +14,14 @@ from bench.results import Result, of_published, of_run, told_apart
 from bench.text import Words
 from bench.views import when
 
+MOST = 300
+"""Runs to choose from; older ones are found on the Runs page."""
+SELECTABLE = """
+select r.id, r.title, r.created from runs r left join labels l on l.run = r.id
+where r.state <> 'queued' and l.deleted is null
+order by coalesce(l.star, 0) desc, r.created desc, r.rowid desc limit ?
+"""
+
 
 def load(db: Database, ids: Sequence[str], catalogue: Catalogue, t: Words) -> list[Result]:
     """The results of a link in its order; unknown ids and second mentions are left out."""
@@ -29,25 +37,31 @@ def load(db: Database, ids: Sequence[str], catalogue: Catalogue, t: Words) -> li
 
 
 def selectable(
-    db: Database, catalogue: Catalogue, t: Words, timezone: str | None
+    db: Database,
+    catalogue: Catalogue,
+    t: Words,
+    timezone: str | None,
+    chosen: Sequence[Result] = (),
 ) -> dict[str, str]:
-    """Everything that can be compared, as id → name: runs that measured something, newest first,
-    then what is published."""
-    runs = [run for run in store.runs(db) if run.state != "queued"]
-    names = {run.id: f"{run.title} · {when(run.created, timezone)}" for run in runs}
+    """What can be compared, as id → name: the newest runs that measured something and those
+    with a star, newest first, then what is published, and what is chosen already."""
+    rows = db.execute(SELECTABLE, [MOST]).fetchall()
+    names = {run: f"{title} · {when(created, timezone)}" for run, title, created in rows}
     published = told_apart(
         [of_published(entry, catalogue, t) for entry in catalogue.published.values()]
     )
-    return names | {result.id: result.label for result in published}
+    labels = {result.id: result.label for result in [*published, *chosen]}
+    return names | {name: label for name, label in labels.items() if name not in names}
 
 
 def newest(db: Database, most: int = 2) -> list[str]:
     """The newest finished runs, one a model on an engine: what a reader likely wants to compare."""
-    found: dict[tuple[str, str], str] = {}
-    for run in store.runs(db):
-        if run.state == "done":
-            found.setdefault((run.model, run.engine), run.id)
-    return list(found.values())[:most]
+    rows = db.execute(
+        f"""select id, max(created) as newest from runs where state = 'done' and not {store.HIDDEN}
+            group by model, engine order by newest desc, rowid desc limit ?""",
+        [most],
+    ).fetchall()
+    return [run for run, _ in rows]
 
 
 def link(url: str | None, ids: Sequence[str], **query: str) -> str:

@@ -39,7 +39,8 @@ def now(run: Run, events: Sequence[Event], progress: Progress | None, before: in
 
 def before(run: Run, runs: Sequence[Run]) -> int:
     """Live runs that were there before this one. ``runs`` as the store gives them, newest first."""
-    older = runs[[other.id for other in runs].index(run.id) + 1 :]
+    ids = [other.id for other in runs]
+    older = runs[ids.index(run.id) + 1 :] if run.id in ids else ()
     return sum(other.state in LIVE for other in older)
 
 

@@ -94,6 +94,22 @@ def m003_engines(db: Database) -> None:
         db.execute(statement)
 
 
+LABELS = """
+create table labels (
+    run text primary key references runs (id) on delete cascade,
+    star integer not null default 0, note text not null default '',
+    tags text not null default '[]', archived integer not null default 0, deleted text
+) strict;
+create index runs_by_series on runs (model, engine, host, workload, created)
+"""
+
+
+@migrations()
+def m004_labels(db: Database) -> None:
+    for statement in LABELS.split(";"):
+        db.execute(statement)
+
+
 COMPARISONS = """
 create table comparisons (
     id text primary key, title text not null, notes text not null, results text not null,

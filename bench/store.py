@@ -266,7 +266,7 @@ def keep(
 ) -> tuple[str, bool]:
     """Keep a run that happened elsewhere, whole or not at all: its id, and whether it is new.
 
-    The same ``token`` twice is the same run.
+    The same ``token`` twice is the same run; one that was deleted meanwhile is back.
     """
     if run.live:
         raise ValueError("a worker would take it")
@@ -279,6 +279,7 @@ def keep(
     }
     with writing(db):
         if before := _value(db, "select id from runs where token = ?", token):
+            db.execute("update labels set deleted = null where run = ?", [before])
             return str(before), False
         db.table("runs").insert(row)
         for summary, samples in levels:
@@ -321,17 +322,32 @@ def save_telemetry(db: Database, run: str, rows: Sequence[tuple[float, Mapping[s
 # Reading -----------------------------------------------------------------------------------------
 
 
-def runs(db: Database) -> list[Run]:
-    """Every run, newest first."""
-    return [_run(row) for row in db.query("select * from runs order by created desc, rowid desc")]
+HIDDEN = "id in (select run from labels where deleted is not null)"
+"""What somebody deleted: `labels.py`."""
+
+
+def runs(db: Database, most: int = -1) -> list[Run]:
+    """Every run, or the newest of them, newest first; deleted ones are left out."""
+    rows = db.query(
+        f"select * from runs where not {HIDDEN} order by created desc, rowid desc limit ?", [most]
+    )
+    return [_run(row) for row in rows]
+
+
+def live(db: Database) -> list[Run]:
+    """The runs that are queued or go on, newest first."""
+    marks = ", ".join("?" * len(LIVE))
+    rows = db.query(
+        f"select * from runs where state in ({marks}) order by created desc, rowid desc", LIVE
+    )
+    return [_run(row) for row in rows]
 
 
 def load(db: Database, ids: Sequence[str]) -> list[Run]:
-    """The runs of a link in its order; an unknown id or a second mention is left out."""
+    """The runs of a link in its order; unknown and deleted ones and second mentions left out."""
     marks = ", ".join("?" * len(ids))
-    found = {
-        row["id"]: row for row in db.query(f"select * from runs where id in ({marks})", list(ids))
-    }
+    rows = db.query(f"select * from runs where id in ({marks}) and not {HIDDEN}", list(ids))
+    found = {row["id"]: row for row in rows}
     return [_run(found[run]) for run in dict.fromkeys(ids) if run in found]
 
 

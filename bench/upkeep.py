@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from bench import host, machines, obtain, roster, seen, store
+from bench import host, labels, machines, obtain, roster, seen, store
 from bench.config import Config
 from bench.errors import BenchError
 from bench.host import GIB
@@ -31,6 +31,8 @@ def begin(config: Config) -> None:
     """What a killed worker left: runs that say they are running, engines that still do."""
     ballast(config).write_bytes(bytes(BALLAST))
     with store.opened(config.database) as db:
+        for run in labels.purge(db):
+            log.info("run %s, deleted %d days ago, is removed", run, labels.KEPT)
         for run in store.interrupt(db, config.machine):
             log.warning("run %s was interrupted", run)
         kept = [engine.run for engine in roster.kept(db, config.machine) if not engine.stop]

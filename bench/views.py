@@ -130,11 +130,6 @@ def _first_bar(result: Result, kind: str) -> float | None:
     return next((bar.value for bar in bars(result, kind)), None)
 
 
-def pages(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
-    """A long list cut into pages."""
-    return [runs[start : start + size] for start in range(0, len(runs), size)]
-
-
 def caption(figure: Figure, t: Words, timezone: str | None = None) -> list[str]:
     """What an image must say of itself: results, workload, n, date, definition, source."""
     lines = [source(result, t, timezone) for result in figure.results]

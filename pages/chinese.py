@@ -14,7 +14,7 @@ known = catalogue.load()
 with store.opened(settings.database) as db:
     wanted = st.query_params.get_all("run") or links.newest(db)
     results = [result for result in links.load(db, wanted, known, t) if result.run]
-    labels = links.selectable(db, known, t, st.context.timezone)
+    labels = links.selectable(db, known, t, st.context.timezone, results)
 
 st.title(t("zh.title"))
 st.write(t("zh.lead"))

@@ -15,7 +15,7 @@ with store.opened(settings.database) as db:
     one = comparisons.load(db, asked) if asked else None
     wanted = list(dict.fromkeys(wanted or (one.results if one else ()) or links.newest(db)))
     results = links.load(db, wanted[: comparisons.MOST], known, t)
-    labels = links.selectable(db, known, t, st.context.timezone)
+    labels = links.selectable(db, known, t, st.context.timezone, results)
 ids = [result.id for result in results]
 seen = view.read(st.query_params.to_dict(), one.view if one else view.USUAL).of(ids)
 

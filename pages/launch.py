@@ -28,7 +28,7 @@ settings = config.read()
 known = catalogue.load()
 actor = who.visitor(settings)
 with store.opened(settings.database) as db:
-    runs = store.runs(db)
+    runs = store.runs(db, most=100)
 
 st.title(t("launch.title"))
 st.write(t("launch.lead"))

@@ -2,11 +2,23 @@
 
 import streamlit as st
 
-from bench import catalogue, charts, config, limits, links, live, progress, store, tables, views
+from bench import (
+    catalogue,
+    charts,
+    config,
+    labels,
+    limits,
+    links,
+    live,
+    progress,
+    store,
+    tables,
+    views,
+)
 from bench.layout import plain
 from bench.store import Run
 from bench.text import words
-from pages.elements import answers, export, figures, imported, lists, loading, said
+from pages.elements import answers, export, figures, imported, lists, loading, said, shelf
 
 t = words(st.session_state["language"])
 settings = config.read()
@@ -14,11 +26,13 @@ wanted = st.query_params.get("run", "")
 with store.opened(settings.database) as db:
     found = [result for result in links.load(db, [wanted], catalogue.load(), t) if result.run]
     events = store.events(db, wanted)
+    label = labels.of(db, [wanted]).get(wanted, labels.PLAIN)
 
 run = found[0].run if found else None
 if run is None:
     st.title(t("nav.run"))
-    st.write(plain(t("run.unknown", id=wanted[:40]) if wanted else t("run.none")))
+    if not shelf.deleted(settings, wanted, t):
+        st.write(plain(t("run.unknown", id=wanted[:40]) if wanted else t("run.none")))
     st.page_link("runs.py", label=t("run.all"), icon=":material/list_alt:")
     st.stop()
 result = found[0]
@@ -33,8 +47,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
 def going_on(run: Run = run) -> None:
     """What happens now; a new level or state shows the whole page anew."""
     with store.opened(settings.database) as db:
-        every = store.runs(db)
-        now = next(other for other in every if other.id == run.id)
+        every = store.live(db)
+        now = next(iter(store.load(db, [run.id])), run)
         happened = store.events(db, run.id)
         measured = len(store.levels(db, run.id))
     if now.state != run.state or measured != len(result.levels):
@@ -52,7 +66,10 @@ said.sources([result], t)
 imported.elsewhere(run, t)
 said.headline(result, t)
 lists.numbers(result, t)
-said.share([run.id], t)
+with st.container(horizontal=True):
+    said.share([run.id], t)
+    shelf.menu(settings, run, label, t)
+shelf.labels(label, t)
 
 for heading, drawn in charts.of_run(result, t, limits.of([result], catalogue.load())).items():
     st.subheader(t(heading))
@@ -64,6 +81,7 @@ if result.answers:
             answers.one(answer, t)
 lists.requests(settings, result, t)
 lists.machine(settings, result, t)
+shelf.trend(settings, result, t)
 loading.facts(run, t)
 with st.expander(t("run.repeat"), icon=":material/terminal:"):
     st.code(tables.command(run) or t(tables.no_command(run)), language="bash", wrap_lines=True)

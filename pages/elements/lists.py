@@ -1,17 +1,17 @@
 """A run in a list, what it is doing, and what it found."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from bench import actions, charts, store, views
 from bench.config import Config
+from bench.labels import Label
 from bench.layout import plain
 from bench.live import Now
 from bench.results import Result
+from bench.shelf import PAGE
 from bench.store import Run
 from bench.text import Words
-from pages.elements import figures, signin, who
+from pages.elements import figures, shelf, signin, who
 
 
 def line(run: Run, t: Words, said: str = "") -> None:
@@ -24,13 +24,15 @@ def line(run: Run, t: Words, said: str = "") -> None:
         st.markdown(plain(said))
 
 
-def picked(run: Run, said: str, t: Words) -> bool:
-    """A run in a list that can be ticked; whether it is."""
+def picked(settings: Config, run: Run, label: Label, said: str, t: Words) -> bool:
+    """A run in a list that can be ticked, with what people put on it; whether it is."""
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        label = plain(t("runs.pick", title=run.title))
-        ticked = st.checkbox(label, key=f"pick-{run.id}", label_visibility="collapsed")
+        name = plain(t("runs.pick", title=run.title))
+        ticked = st.checkbox(name, key=f"pick-{run.id}", label_visibility="collapsed")
         with st.container(gap="xxsmall"):
             line(run, t, said)
+            shelf.labels(label, t)
+        shelf.menu(settings, run, label, t)
     return ticked
 
 
@@ -52,11 +54,11 @@ def moment(settings: Config, run: Run, now: Now, t: Words) -> None:
         st.rerun()
 
 
-def paged(runs: Sequence[Run], t: Words, size: int = 20) -> list[Run]:
-    """One page of a long list, with the other pages a click away."""
-    parts = views.pages(runs, size)
-    number = st.pagination(len(parts), key="runs-page") if len(parts) > 1 else 1
-    return list(parts[number - 1])
+def turn(total: int, t: Words) -> None:
+    """How many runs there are, and the other pages a click away."""
+    st.caption(t("shelf.found_one") if total == 1 else t("shelf.found", n=total))
+    if total > PAGE:
+        st.pagination(-(-total // PAGE), key="runs-page")
 
 
 def state(run: Run, t: Words) -> None:
