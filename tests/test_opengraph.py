@@ -160,4 +160,4 @@ def test_share_shows_the_code_where_others_can_open_the_link(ids: list[str]) -> 
         at.query_params["run"] = ids[0]
         at.switch_page("run.py").run()
         assert not at.exception
-        assert len(at.get("imgs")) == codes
+        assert len(at.image) == codes
