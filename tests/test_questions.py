@@ -10,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from bench import audit, lock, planning, questions, store
 from bench.catalogue import Catalogue
+from bench.chinese import own
 from bench.config import Config, read
 from bench.errors import BenchError
 from bench.text import LANGUAGES, words
-from pages.elements import questioning, who
+from pages.elements import who
 from tests.test_pages import text, visit
 
-CSV = questioning.EXAMPLE
+CSV = own.example()
 
 
 @pytest.fixture

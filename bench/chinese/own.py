@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from bench.catalogue import Prompt
 from bench.chinese import instructions, structured
+from bench.chinese.tables import FOLDER
 from bench.errors import BenchError
 
 COLUMNS = ("text", "kind", "checks", "why")
@@ -27,6 +28,11 @@ _WORDS: Mapping[str, Sequence[str]] = {
 }
 LONGEST = 20_000
 """Characters of one prompt."""
+
+
+def example() -> str:
+    """A file to begin with, as text."""
+    return (FOLDER / "own-example.csv").read_text(encoding="utf-8")
 
 
 def read(name: str, content: str) -> tuple[Prompt, ...]:

@@ -12,12 +12,6 @@ from bench.questions import QuestionSet
 from bench.text import Words
 from bench.views import when
 
-EXAMPLE = (
-    "text,kind,checks,why\n"
-    '"請列三點，向新同事說明請假流程。",內部,"items=3; terms=主管",看得懂公司用語嗎\n'
-    "請用兩句話回覆客人詢問的到貨時間。,客服,sentences=2,語氣是否得體\n"
-)
-
 
 def add(settings: Config, actor: Actor, t: Words) -> None:
     """A new set. What is wrong with it is said in a sentence, and nothing is kept."""
@@ -28,7 +22,7 @@ def add(settings: Config, actor: Actor, t: Words) -> None:
         file = st.file_uploader(t("questions.file"), type="csv", max_upload_size=5)
         st.caption(plain(t("questions.checks_help")))
         st.download_button(
-            t("questions.example"), EXAMPLE.encode("utf-8-sig"), "questions.csv", "text/csv",
+            t("questions.example"), own.example().encode("utf-8-sig"), "questions.csv", "text/csv",
             icon=":material/download:", on_click="ignore",
         )  # fmt: skip
     with by_form:
