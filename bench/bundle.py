@@ -41,8 +41,9 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "telemetry": {"data": dict[str, Any]},
 }
 """What a bundle holds of a run: table → its columns with JSON, and what they must be."""
-LEFT = frozenset({"audit", "engines"})
-"""Tables that speak of people and of what runs on a machine now: in no bundle."""
+LEFT = frozenset({"audit", "engines", "labels"})
+"""Tables that speak of people, of what they noted, and of what runs on a machine now: in no
+bundle."""
 LOCAL = frozenset({"token", "cancel", "source", "run"})
 """Columns that mean something in one installation only."""
 
@@ -112,12 +113,12 @@ def parts_of(db: Database, name: str, redact: bool) -> tuple[dict[str, bytes], s
     if found[0].live:
         raise BenchError("bundle_live", run=name)
     clean = redaction.of_run(found[0]) if redact else None
-    parts = {table: _encoded(db, table, name, clean) for table in TABLES}
+    parts = {table: encoded(db, table, name, clean) for table in TABLES}
     return parts, clean.left_out if clean else set()
 
 
-def _encoded(db: Database, table: str, run: str, clean: Redaction | None) -> bytes:
-    """The rows of a table as JSON, in their order."""
+def encoded(db: Database, table: str, run: str, clean: Redaction | None = None) -> bytes:
+    """A run's rows of a table as JSON, in their order."""
     key, order = ("id", "id") if table == "runs" else ("run", _order(db, table))
     rows = db.query(f"select * from {table} where {key} = ? order by {order}", [run])
     return msgspec.json.encode([_row(table, row, clean) for row in rows])

@@ -22,6 +22,7 @@ from bench import (
     audit,
     catalogue,
     charts,
+    labels,
     links,
     sentences,
     store,
@@ -29,7 +30,7 @@ from bench import (
     views,
 )
 from bench.access import Actor
-from bench.bundle import LIMIT, TABLES, VERSION, About, Document, checksum, parts_of
+from bench.bundle import LIMIT, TABLES, VERSION, About, Document, checksum, encoded
 from bench.config import Config
 from bench.errors import BenchError
 from bench.imports.keep import Kept
@@ -38,8 +39,6 @@ from bench.imports.values import BUNDLE
 from bench.schema import migrations
 from bench.text import words
 
-MEASURED = ("levels", "samples", "answers")
-"""Tables that make two runs with one id the same run."""
 TIMES = ("created", "started", "finished", "at")
 _ID = re.compile(rf"[{store.ALPHABET}]{{8}}")
 Row = dict[str, msgspec.Raw]
@@ -95,9 +94,10 @@ def save(settings: Config, actor: Actor, bundle: Bundle) -> tuple[Kept, ...]:
 
 
 def before(db: Database, bundle: Bundle) -> tuple[str, ...]:
-    """The runs of a bundle that are here already, by their ids here."""
-    found = (_here(db, bundle, run) for run in bundle.about.runs)
-    return tuple(run for run in found if run)
+    """The runs of a bundle that are here already, by their ids here; a deleted one comes back when
+    the bundle is saved."""
+    found = [here for run in bundle.about.runs if (here := _here(db, bundle, run))]
+    return tuple(run.id for run in store.load(db, found))
 
 
 def _about(document: Document) -> About:
@@ -168,9 +168,10 @@ def _happened(data: Mapping[str, Any]) -> None:
 
 def _save(db: Database, bundle: Bundle, run: str) -> Kept:
     if here := _here(db, bundle, run):
+        if not store.load(db, [here]):
+            labels.restore(db, here)  # it was deleted meanwhile
         return Kept(run=here, new=False)
-    taken = bool(store.load(db, [run]))
-    name = store.new_id() if taken else run
+    name = store.new_id() if _state(db, run) else run
     for table in TABLES:
         part = bundle.runs[run][table]
         key = "id" if table == "runs" else "run"
@@ -198,21 +199,22 @@ def _show(db: Database, run: str) -> None:
 
 
 def _here(db: Database, bundle: Bundle, run: str) -> str | None:
-    """The run as it is here already: imported before, or made here."""
+    """The run as it is here already, deleted or not: imported before, or made here."""
     if found := store.by_token(db, [_token(bundle, run)]):
         return found[0]
-    mine = store.load(db, [run])
-    if mine and not mine[0].live:
-        parts, _ = parts_of(db, run, bundle.about.redacted)
-        if all(checksum(parts[one]) == bundle.checksums[f"{run}/{one}"] for one in MEASURED):
-            return run
-    return None
+    ended = _state(db, run) not in (*store.LIVE, None)
+    same = checksum(encoded(db, "levels", run)) == bundle.checksums[f"{run}/levels"]
+    return run if ended and same else None
+
+
+def _state(db: Database, run: str) -> str | None:
+    row = db.execute("select state from runs where id = ?", [run]).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _token(bundle: Bundle, run: str) -> str:
     """By what was measured: a run that got another title meanwhile is the same run."""
-    sums = "".join(bundle.checksums[f"{run}/{table}"] for table in MEASURED)
-    return f"bundle:{checksum(f'{run}{sums}'.encode())}"
+    return f"bundle:{run}:{bundle.checksums[f'{run}/levels']}"
 
 
 def _stored(table: str, row: Row) -> dict[str, Any]:

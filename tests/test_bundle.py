@@ -19,6 +19,7 @@ from bench import (
     bundle,
     catalogue,
     charts,
+    labels,
     links,
     report,
     sentences,
@@ -166,6 +167,29 @@ def test_a_run_that_was_renamed_meanwhile_is_the_same_run(
     with store.opened(config.database) as db:
         db.execute("update runs set title = 'the best one' where id = ?", [ids[0]])
     assert taken(there, made(config, ids[:1])) == [(ids[0], False)]
+
+
+def test_a_run_that_was_deleted_comes_back_with_its_bundle(
+    config: Config, there: Config, ids: list[str]
+) -> None:
+    content = made(config, ids[:1])
+    taken(there, content)
+    for settings in (config, there):
+        with store.opened(settings.database) as db:
+            labels.delete(db, ids[0])
+            assert unbundle.before(db, unbundle.read(io.BytesIO(content))) == ()
+        assert taken(settings, content) == [(ids[0], False)]
+        with store.opened(settings.database) as db:
+            assert [run.id for run in store.load(db, ids[:1])] == ids[:1]
+
+
+def test_the_id_of_a_deleted_run_is_taken(config: Config, there: Config, ids: list[str]) -> None:
+    content = made(config, ids[:1])
+    with store.opened(config.database) as db:
+        db.execute("delete from levels where run = ?", [ids[0]])
+        labels.delete(db, ids[0])
+    ((name, new),) = taken(config, content)
+    assert new and name != ids[0]
 
 
 def test_an_id_that_another_run_has_becomes_a_new_one(

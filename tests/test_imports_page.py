@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import access, audit, bundle, report, store
+from bench import access, audit, bundle, labels, report, store
 from bench.config import read
 from bench.imports import keep
 from bench.text import LANGUAGES, words
@@ -109,6 +109,16 @@ def test_a_file_that_was_imported_before_is_recognised_under_another_name() -> N
     assert not can_save(at)
     assert "Open" in text(at)
     assert len(runs()) == 1
+
+
+def test_an_import_that_was_deleted_comes_back_when_it_is_imported_again() -> None:
+    content = (DATA / SAMPLE).read_bytes()
+    (run,) = (saved(given(content)), runs())[1]
+    with store.opened(read().database) as db:
+        labels.delete(db, run.id)
+    assert runs() == []
+    saved(given(content))
+    assert [one.id for one in runs()] == [run.id]
 
 
 def test_what_the_reader_knows_goes_with_the_run() -> None:

@@ -135,8 +135,9 @@ def _token(file: Import, place: int) -> str:
 
 
 def before(db: Database, file: Import) -> tuple[str, ...]:
-    """The runs that this very file became already."""
-    return store.by_token(db, [_token(file, place) for place in _places(file)])
+    """The runs that this very file became already; a deleted one comes back when it is saved."""
+    found = store.by_token(db, [_token(file, place) for place in _places(file)])
+    return tuple(run.id for run in store.load(db, found))
 
 
 def path(config: Config, sha256: str) -> Path:
