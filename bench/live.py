@@ -28,6 +28,8 @@ def now(run: Run, events: Sequence[Event], progress: Progress | None, before: in
         case "queued":
             key = {0: "live.queued_next", 1: "live.queued_one"}.get(before, "live.queued")
             return Now(sentence=t(key, n=before), share=None)
+        case "preparing" if (fetching := _latest(events, "stage")) is not None:
+            return _loading(fetching, t)
         case "loading":
             return _loading(_latest(events, "stage"), t)
         case "measuring":
@@ -52,7 +54,8 @@ def _loading(stage: Mapping[str, Any] | None, t: Words) -> Now:
     sentence = t("live.stage", stage=name)
     if (rest := stage.get("eta_s")) is not None:
         sentence = t("live.stage_rest", stage=name, rest=duration(rest, t))
-    return Now(sentence=sentence, share=_within(stage.get("share")), detail=stage.get("text") or "")
+    layers = stage.get("text") or "" if stage.get("stage") == "image" else ""  # else a line of log
+    return Now(sentence=sentence, share=_within(stage.get("share")), detail=layers)
 
 
 def _measuring(events: Sequence[Event], progress: Progress | None, t: Words) -> Now:

@@ -48,13 +48,18 @@ def test_a_queued_run_says_how_many_come_first(run: Run, before: int, said: str)
 
 
 def test_loading_shows_stage_share_and_the_rest(run: Run) -> None:
-    stage = event("stage", stage="weights", share=0.62, eta_s=240.0, text="shard 9 of 15")
+    stage = event("stage", stage="weights", share=0.62, eta_s=240.0, text="INFO [loader.py:7] …")
     now = live.now(in_state(run, "loading"), [stage], None, 0, T)
     assert now == live.Now(
-        sentence="Loading: reading the model. About 4 min to go.",
-        share=0.62,
-        detail="shard 9 of 15",
-    )
+        sentence="Loading: reading the model. About 4 min to go.", share=0.62, detail=""
+    ), "lines of the log stand in the log"
+
+
+def test_fetching_an_image_tells_its_layers(run: Run) -> None:
+    stage = event("stage", stage="image", share=0.3, text="nvcr.io/nvidia/vllm:1: 3/10")
+    now = live.now(in_state(run, "preparing"), [stage], None, 0, T)
+    assert now.share == 0.3 and now.detail == "nvcr.io/nvidia/vllm:1: 3/10"
+    assert now.sentence != live.now(in_state(run, "preparing"), [], None, 0, T).sentence
 
 
 def test_an_unknown_stage_is_shown_by_its_name(run: Run) -> None:
