@@ -10,15 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench import config, store
+from bench import catalogue, config, links, store, writing
 from bench.text import words
 from engines.process import free_port, stop_strays
+from tests.test_vote import insist
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(2000)]
 LIMIT = 900_000
@@ -193,9 +195,58 @@ def test_the_answers_in_chinese_are_read_side_by_side(
 ) -> None:
     page = fresh(browser, f"{app.url}/chinese?run={runs[0]}&run={runs[1]}", "zh-TW")
     expect(page.get_by_role("heading", name=zh("zh.title")).first).to_be_visible()
-    told = page.get_by_test_id("stAlert").filter(has_text="SmolLM2 135M")
-    expect(told).to_contain_text(re.compile("不會寫中文|不一定會寫中文"))
+    for model in ("SmolLM2 135M", "Gemma 3 270M"):
+        told = page.get_by_test_id("stAlert").filter(has_text=model)
+        expect(told).to_contain_text(re.compile("不會寫中文|不一定會寫中文"))
     expect(page.get_by_test_id("stException")).to_have_count(0)
+    page.context.close()
+
+
+def test_every_finding_in_the_models_answers_is_right_as_looked_up_by_hand(
+    runs: list[str], var: Path
+) -> None:
+    """Both models echo, loop and stop at the limit; neither writes a word of the Mainland."""
+    with store.opened(var / "bench.db") as db:
+        results = links.load(db, runs, catalogue.load(), en)
+    for one in (one for result in results for one in writing.readings(result)):
+        said, sample = one.answer.sample.text, one.answer.sample
+        for found in one.counted:
+            assert found.rule in (
+                "special_token", "truncated", "too_long", "item_too_long", "wrong_items",
+                "wrong_lines", "term_missing", "loop", "empty", "not_chinese", "english_sentence",
+            ), (found, said)  # fmt: skip
+            if found.rule == "special_token":
+                assert found.text.startswith("<|") and found.text.endswith("|>")
+            if found.rule == "truncated":
+                assert sample.finish == "length"
+            if found.rule == "term_missing":
+                assert str(found.fields["term"]) not in said
+    assert all(writing.literacy(writing.readings(result)).level != "yes" for result in results)
+
+
+def test_two_people_vote_on_the_models_answers_and_a_fresh_link_shows_it(
+    runs: list[str], app: App, browser: Browser, var: Path
+) -> None:
+    link = f"{app.url}/chinese?run={runs[0]}&run={runs[1]}"
+    operator = fresh(browser, link, "en-GB")
+    operator.get_by_role("button", name=en("vote.make")).click()
+    operator.get_by_role("button", name=en("vote.make_button")).click()
+    code = operator.get_by_test_id("stCode").filter(has_text="vote?ballot=").first
+    expect(code).to_be_visible()
+    ballot = code.inner_text().strip()
+    operator.context.close()
+    for _ in range(2):
+        person = fresh(browser, ballot, "zh-TW")
+        first = person.get_by_text(zh("vote.progress", number=1, of=3))
+        expect(first).to_be_visible()
+        expect(person.locator(".answer")).to_have_count(2)
+        insist(person, partial(person.keyboard.press, "4"), first)
+        expect(person.get_by_text(zh("vote.progress", number=2, of=3))).to_be_visible()
+        person.context.close()
+    page = fresh(browser, link, "en-GB")
+    expect(page.get_by_text(en("vote.results"))).to_be_visible()
+    expect(page.get_by_text("2 votes of 2 voters count.")).to_be_visible()
+    expect(page.get_by_text("not enough votes yet")).to_be_visible()
     page.context.close()
 
 

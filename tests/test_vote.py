@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from bench import ballots, store
 from bench.text import words
@@ -124,6 +127,8 @@ def vote(page: Page, use_keys: bool) -> None:
     for number in range(1, len(PROMPTS) + 1):
         here = page.get_by_text(f"Pair {number} of {len(PROMPTS)}")
         expect(here).to_be_visible()
+        idle = ("data-test-script-state", "notRunning")
+        expect(page.get_by_test_id("stApp")).to_have_attribute(*idle)  # no answer of before is left
         texts = page.locator(".answer")
         expect(texts).to_have_count(2)
         good = (
@@ -132,16 +137,22 @@ def vote(page: Page, use_keys: bool) -> None:
         )
         left = any(start in texts.nth(0).inner_text() for start in good)
         side = "left" if left else "right"
-        for _ in range(60):
-            if use_keys:
-                page.keyboard.press("1" if left else "2")
-            else:
-                page.get_by_role("button", name=en(f"vote.choice.{side}")).click()
-            expect(page.get_by_test_id("stApp")).to_have_attribute(
-                "data-test-script-state", "notRunning"
-            )
-            if not here.is_visible():
-                break
+        button = page.get_by_role("button", name=en(f"vote.choice.{side}"))
+        press = partial(page.keyboard.press, "1" if left else "2")
+        insist(page, press if use_keys else button.click, here)
+
+
+def insist(page: Page, choose: Callable[[], None], pair: Locator) -> None:
+    """Choose until the next pair is shown: a choice that comes sooner than anybody reads is
+    refused, and made again as soon as a person would."""
+    deadline = time.monotonic() + 120
+    idle = ("data-test-script-state", "notRunning")
+    while pair.is_visible() and time.monotonic() < deadline:
+        choose()
+        with suppress(AssertionError):
+            expect(pair).to_be_hidden(timeout=1_000)
+        expect(page.get_by_test_id("stApp")).to_have_attribute(*idle)  # it may come back till then
+    expect(pair).to_be_hidden()
 
 
 def test_two_colleagues_vote_and_a_fresh_link_shows_the_result(
