@@ -169,6 +169,7 @@ def test_a_chart_is_saved_as_an_image_and_the_numbers_as_a_table(
         page.get_by_role("button", name=zh("export.svg")).click()
     assert "SmolLM2" in Path(svg.value.path()).read_text()
     page.keyboard.press("Escape")
+    page.get_by_test_id("stExpander").get_by_text(zh("compare.table"), exact=True).click()
     with page.expect_download() as table:
         page.get_by_role("button", name=zh("export.csv")).last.click()
     assert Path(table.value.path()).read_bytes().startswith(b"\xef\xbb\xbf")
