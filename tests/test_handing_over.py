@@ -60,7 +60,7 @@ def drawn(page: Page) -> None:
     """Wait until every chart is there, so that nothing moves any more."""
     page.wait_for_function(
         """[...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
-        .every((one, _, all) => all.length > 3 && one.querySelector('svg'))"""
+        .every((one, _, all) => all.length && one.querySelector('svg'))"""
     )
 
 
@@ -72,6 +72,7 @@ def saved(page: Page, kind: str, folder: Path) -> Path:
     page.keyboard.type(EN(f"export.kind.{kind}"))
     page.keyboard.press("Enter")
     expect(page.get_by_text(EN(f"export.about.{kind}"))).to_be_visible()
+    ready(page)
     with page.expect_download() as download:
         page.get_by_role("button", name=EN("export.make")).click()
     target = folder / download.value.suggested_filename
