@@ -44,7 +44,11 @@ def compared(results: Sequence[Result]) -> Compared | None:
     for prompt_set in writing.prompt_sets(results):
         first = {id: _first(read, prompt_set) for id, read in every.items()}
         first = {id: read for id, read in first.items() if read}
-        common = set.intersection(*(set(read) for read in first.values())) if first else set()
+        common = [
+            key
+            for key in next(iter(first.values()), {})
+            if all(key in read for read in first.values())
+        ]
         if len(first) >= 2 and common:
             figures = {
                 id: writing.writing([read[key] for key in common], writing.literacy(every[id]))
@@ -55,12 +59,13 @@ def compared(results: Sequence[Result]) -> Compared | None:
 
 
 def _first(read: Sequence[Reading], prompt_set: str) -> dict[tuple[str, str], Reading]:
-    """The first good answer to each question of a set."""
-    return {
-        (one.prompt.id, one.prompt.text): one
-        for one in reversed(read)
-        if one.prompt.set == prompt_set and one.answer.sample.ok
-    }
+    """The first good answer to each question of a set, in the order of asking: an interval that is
+    drawn from them is the same each time."""
+    found: dict[tuple[str, str], Reading] = {}
+    for one in read:
+        if one.prompt.set == prompt_set and one.answer.sample.ok:
+            found.setdefault((one.prompt.id, one.prompt.text), one)
+    return found
 
 
 def sentences(results: Sequence[Result], held: Held, t: Words) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
-from bench import ballots, links, store, taste
+from bench import ballots, links, store, taste, writing
 from bench.ballots import Entrant
 from bench.catalogue import Catalogue
 from bench.text import LANGUAGES, words
@@ -95,6 +95,15 @@ def test_only_the_same_questions_are_compared(db: Database, known: Catalogue) ->
     other = tuple(made.replace(one, set="own-1") for one in made.SHORT)
     assert said(db, known, [made.run(db, "good"), made.run(db, "poor", prompts=other)]) == []
     assert said(db, known, [few]) == []
+
+
+def test_the_same_results_give_the_same_interval_each_time(db: Database, known: Catalogue) -> None:
+    results = links.load(db, [made.run(db, "poor"), made.run(db, "good")], known, EN)
+    found = taste.compared(results)
+    assert found
+    for result in results:
+        alone = writing.of(writing.readings(result), "zh-tw-1")
+        assert found.figures[result.id].usage == alone.usage
 
 
 def test_a_ballot_on_another_set_is_not_cited(db: Database, known: Catalogue) -> None:
