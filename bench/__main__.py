@@ -30,6 +30,10 @@ ELSEWHERE = {
     "audit": ("bench.audit", "who did what, when, on which run"),
     "import": ("bench.imports.command", "results of other tools, and run bundles"),
     "bundle": ("bench.bundle", "runs as one file for another installation"),
+    "pages-benchmark": (
+        "bench.pages_benchmark",
+        "the pages with a full store beside an empty page",
+    ),
     "chinese-benchmark": ("bench.chinese.benchmark", "the Chinese check beside other tools"),
 }
 """Commands with options of their own: module with ``main(argv) -> int``, and what it does."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -183,7 +184,16 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(folder: Path = DATA) -> Catalogue:
-    """Read and check everything. Raises BenchError ``catalogue_fault``."""
+    """Read and check everything, anew when a file has changed.
+
+    Raises BenchError ``catalogue_fault``.
+    """
+    files = (*folder.glob("*.toml"), *folder.glob("recipes/*.toml"), *folder.glob("chinese/*.toml"))
+    return _load(folder, tuple((file, file.stat().st_mtime_ns) for file in sorted(files)))
+
+
+@lru_cache(maxsize=4)
+def _load(folder: Path, _stamps: tuple[tuple[Path, int], ...]) -> Catalogue:
     catalogue = Catalogue(
         models={model.id: model for model in _models(folder / "models.toml")},
         engines=_entries(folder / "engines.toml", Engine),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[str, ...]
     """Keys of the definitions."""
     results: tuple[Result, ...]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The chart as Vega-Lite. Not held against its schema, which takes longer than the rest of
+        a page: the tests do that."""
+        return dict(self.chart.to_dict(validate=False))
 
     @property
     def whole_height(self) -> int:

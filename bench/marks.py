@@ -11,9 +11,13 @@ from typing import Any
 
 import altair as alt
 import msgspec
+from altair.utils import schemapi
 
 from bench.results import Result
 
+schemapi.DEBUG_MODE = False
+"""Each part of a chart is held against Vega-Lite's schema by the tests, and not while a reader
+waits: that takes longer than all the rest."""
 Row = Mapping[str, Any]
 Drawing = alt.LayerChart | alt.FacetChart
 MUTED = "#7f8b90"
@@ -37,8 +41,11 @@ NONE = Limits()
 
 
 def drawn(rows: Sequence[Row]) -> Any:
-    """A chart of these rows, without marks. (Altair's own types are too wide to be of use here.)"""
-    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+    """A chart of these rows, without marks. (Altair's own types are too wide to be of use here.)
+
+    A tuple, since Altair copies a list deeply with every mark and layer.
+    """
+    return alt.Chart(alt.InlineData(values=tuple(dict(row) for row in rows)))
 
 
 def lines(

@@ -6,7 +6,7 @@ is readable on light and dark ground. Every figure carries a sentence for those 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bench.charts.alone import loading, prompt_set
 from bench.charts.level import FAILED, requests, spread
@@ -14,16 +14,26 @@ from bench.charts.machine import machine
 from bench.charts.sweep import PATIENCE, READING, Scale, first_word, pareto, speed, throughput
 from bench.figure import Figure
 from bench.marks import MUTED, NONE, Limits
-from bench.results import Result
+from bench.results import Result, bars, points
 from bench.text import Words
 
 __all__ = [
-    "FAILED", "FIRST", "MUTED", "PATIENCE", "READING", "Figure", "Scale", "first_word", "loading",
-    "machine", "of_comparison", "of_run", "pareto", "prompt_set", "requests", "speed", "spread",
-    "throughput",
+    "FAILED", "FIRST", "MUTED", "PATIENCE", "READING", "Figure", "Scale", "drawable", "first_word",
+    "loading", "machine", "of_comparison", "of_run", "pareto", "prompt_set", "requests", "speed",
+    "spread", "throughput",
 ]  # fmt: skip
 FIRST = ("speed", "throughput", "first-word", "pareto", "decode", "prefill", "loading")
 """The figures of a comparison, by name, in the order in which they are of use."""
+
+NEEDED: Mapping[str, Callable[[Result], object]] = {
+    "speed": lambda result: points(result, "decode_speed"),
+    "throughput": lambda result: points(result, "throughput"),
+    "first-word": lambda result: points(result, "ttft_p99"),
+    "pareto": lambda result: points(result, "decode_speed") and points(result, "throughput"),
+    "decode": lambda result: bars(result, "decode"),
+    "prefill": lambda result: bars(result, "prefill"),
+    "loading": lambda result: result.run and result.run.facts.get("stages"),
+}
 
 
 def of_run(result: Result, t: Words, limits: Limits = NONE) -> dict[str, list[Figure]]:
@@ -46,20 +56,27 @@ def of_run(result: Result, t: Words, limits: Limits = NONE) -> dict[str, list[Fi
     return {key: some for key, some in drawn.items() if some}
 
 
+def drawable(results: Sequence[Result]) -> list[str]:
+    """The figures of a comparison (`FIRST`) for which there are values."""
+    return [name for name in FIRST if any(NEEDED[name](result) for result in results)]
+
+
 def of_comparison(
     results: Sequence[Result],
     t: Words,
     scale: Scale = "linear",
     limits: Limits = NONE,
+    only: Sequence[str] = FIRST,
 ) -> list[Figure]:
     """The figures of a comparison, in the order of `FIRST`; those with nothing to draw left out."""
-    found = [
-        speed(results, t, scale, limits),
-        throughput(results, t, scale),
-        first_word(results, t, scale),
-        pareto(results, t, scale),
-        prompt_set(results, "decode", t, limits),
-        prompt_set(results, "prefill", t),
-        loading(results, t),
-    ]
-    return [one for one in found if one]
+    make: Mapping[str, Callable[[], Figure | None]] = {
+        "speed": lambda: speed(results, t, scale, limits),
+        "throughput": lambda: throughput(results, t, scale),
+        "first-word": lambda: first_word(results, t, scale),
+        "pareto": lambda: pareto(results, t, scale),
+        "decode": lambda: prompt_set(results, "decode", t, limits),
+        "prefill": lambda: prompt_set(results, "prefill", t),
+        "loading": lambda: loading(results, t),
+    }
+    drawn = [make[name]() for name in FIRST if name in only]
+    return [one for one in drawn if one]

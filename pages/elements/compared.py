@@ -16,24 +16,23 @@ from pages.elements import figures
 
 def drawn(results: Sequence[Result], view: View, known: Catalogue, t: Words) -> None:
     """One chart of the reader's choice, and the others on request."""
-    found = {
-        one.name: one
-        for one in charts.of_comparison(results, t, view.scale, limits.of(results, known))
-    }
-    if not found:
+    names = charts.drawable(results)
+    if not names:
         return
-    shown = view.chart if view.chart in found else next(iter(found))
+    shown = view.chart if view.chart in names else names[0]
+    lines = limits.of(results, known)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        titles = {name: one.title for name, one in found.items()}
+        titles = {name: t(f"charts.{name}.title") for name in names}
         _choice("chart", t("compare.chart"), titles, shown)
         scales = {scale: t(f"compare.scale.{scale}") for scale in ("linear", "log")}
         _choice("scale", t("compare.axis"), scales, view.scale)
-    figures.one(found.pop(shown), t)
-    if found:
+    for one in charts.of_comparison(results, t, view.scale, lines, [shown]):
+        figures.one(one, t)
+    if others := [name for name in names if name != shown]:
         more = st.expander(t("compare.more"), icon=":material/show_chart:", on_change="rerun")
         if more.open:
             with more:
-                figures.grid(list(found.values()), t)
+                figures.grid(charts.of_comparison(results, t, view.scale, lines, others), t)
 
 
 def against(results: Sequence[Result], view: View, t: Words) -> None:

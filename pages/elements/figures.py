@@ -22,8 +22,8 @@ def one(drawn: Figure | None, t: Words) -> None:
         return
     with st.container(gap="xsmall"):
         st.markdown(f"**{plain(drawn.title)}**")
-        st.altair_chart(
-            drawn.chart, height=drawn.whole_height, alt=drawn.spoken, key=f"chart-{drawn.name}"
+        st.vega_lite_chart(
+            spec=drawn.spec, height=drawn.whole_height, alt=drawn.spoken, key=f"chart-{drawn.name}"
         )
         with st.container(horizontal=True):
             if drawn.metrics:
