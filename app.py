@@ -14,8 +14,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config as streamlit_config
 
-from bench import api, config, gate, opengraph, store
+from bench import config, store
 from bench.errors import BenchError
+from bench.people import gate
+from bench.web import api, opengraph
 from pages.elements import who
 
 

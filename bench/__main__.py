@@ -12,24 +12,29 @@ from pathlib import Path
 
 import msgspec
 
-from bench import access, actions, links, questions, report, sentences, store, tables, worker
 from bench import config as settings
+from bench import store, worker
 from bench.catalogue import load
 from bench.config import Config
 from bench.errors import BenchError
+from bench.export import table as report
+from bench.kept import questions
+from bench.people import access, actions
 from bench.planning import asking, plan_for
+from bench.shown import sentences, tables
 from bench.text import Words, preferred, words
+from bench.web import links
 
 ELSEWHERE = {
     "plan": ("bench.preview", "what a launch would do: memory fit, warnings, the exact command"),
-    "diagnose": ("bench.diagnosis", "the root cause in an engine's log, and the remedy"),
+    "diagnose": ("bench.running.diagnosis", "the root cause in an engine's log, and the remedy"),
     "truth": ("bench.truth.benchmark", "how far the meter is from a server of known timing"),
     "chinese": ("bench.chinese.report", "what is not Taiwan's Chinese in a text"),
-    "judge": ("bench.judging", "a model's opinion on the pairs of a blind vote"),
-    "passcode": ("bench.passcode", "set the passcode that operators give from elsewhere"),
-    "audit": ("bench.audit", "who did what, when, on which run"),
+    "judge": ("bench.votes.judging", "a model's opinion on the pairs of a blind vote"),
+    "passcode": ("bench.people.passcode", "set the passcode that operators give from elsewhere"),
+    "audit": ("bench.people.audit", "who did what, when, on which run"),
     "import": ("bench.imports.command", "results of other tools, and run bundles"),
-    "bundle": ("bench.bundle", "runs as one file for another installation"),
+    "bundle": ("bench.export.bundle", "runs as one file for another installation"),
     "pages-benchmark": (
         "bench.pages_benchmark",
         "the pages with a full store beside an empty page",

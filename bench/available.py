@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from bench import artifacts, catalogue, elsewhere
+from bench import catalogue
 from bench.catalogue import Catalogue, Engine, RecipeEntry
 from bench.config import Config
 from bench.errors import BenchError, Fault
-from bench.machines import LOCAL, Machine
+from bench.machine.machines import LOCAL, Machine
+from bench.memory import artifacts, elsewhere
 from engines.docker_socket import listening
 
 

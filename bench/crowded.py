@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 from sqlite_utils import Database
 
-from bench import metrics, store
+from bench import store
 from bench.catalogue import Catalogue
+from bench.numbers import metrics
 from bench.plan import Plan
 from bench.sample import LevelRun, MeterHealth, Sample
 from bench.store import Answer

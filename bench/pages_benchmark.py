@@ -28,9 +28,12 @@ from typing import Any
 
 import httpx
 
-from bench import catalogue, charts, crowded, links, picture, store, views
+from bench import catalogue, charts, crowded, store
 from bench.config import ROOT
+from bench.export import picture
+from bench.shown import views
 from bench.text import words
+from bench.web import links
 
 SERVER_S, BROWSER_S, PICTURE_S, IMPORT_MB = 0.3, 1.5, 2.0, 300.0
 """Goals: a page in the server and in Chromium, one PNG, the memory of an import."""

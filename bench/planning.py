@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from bench import artifacts, catalogue, probe
+from bench import catalogue, probe
 from bench.available import found_there, program
 from bench.catalogue import Catalogue, Engine, Prompt, RecipeEntry, Workload
 from bench.config import Config
 from bench.errors import BenchError
-from bench.machines import LOCAL, Machine
+from bench.machine.machines import LOCAL, Machine
+from bench.memory import artifacts
 from bench.plan import Plan
 from engines import Recipe
 

@@ -13,16 +13,20 @@ from pathlib import Path
 
 import msgspec
 
-from bench import catalogue, config, elsewhere, fit, host, offers, preparing, smi
+from bench import catalogue, config
 from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.errors import BenchError, Fault
-from bench.fit import Fit
-from bench.host import GIB, Host
+from bench.machine import host, smi
+from bench.machine.host import GIB, Host
+from bench.memory import elsewhere, fit
+from bench.memory.fit import Fit
+from bench.memory.weights import Weights
 from bench.plan import Plan
 from bench.planning import Overrides, plan_for, queueing_levels, recipe_entry
+from bench.running import preparing
+from bench.shown import offers
 from bench.text import Words, words
-from bench.weights import Weights
 from engines import Launch, docker, images
 from engines.launches import launch_for
 

@@ -11,7 +11,7 @@ from bench.catalogue import Catalogue, Published
 from bench.imports import mark
 from bench.imports.mark import Mark
 from bench.imports.values import NAMES
-from bench.physics import energy_per_token
+from bench.numbers.physics import energy_per_token
 from bench.sample import Sample
 from bench.summary import Interval, LevelSummary, Mean, Quantiles
 from bench.text import Words

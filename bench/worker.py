@@ -17,11 +17,13 @@ import time
 from types import FrameType
 
 from bench import config as settings
-from bench import lock, machines, store, upkeep
+from bench import store
 from bench.config import ROOT, Config
 from bench.errors import BenchError
-from bench.perform import perform
+from bench.machine import machines
 from bench.plan import Plan
+from bench.running import lock, upkeep
+from bench.running.perform import perform
 
 log = logging.getLogger("bench.worker")
 

@@ -110,7 +110,7 @@ def start(
     port: int | None = None,
     reach: Reach | None = None,
 ) -> Container:
-    """Create and start it; ready is another question (`bench.loading`).
+    """Create and start it; ready is another question (`bench.running.loading`).
 
     ``port`` is the port on the host; without one a free one is taken. Whatever fails, no container
     is left. Raises BenchError, whose codes are in docker_faults.py, or ``tunnel_failed``.

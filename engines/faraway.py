@@ -1,7 +1,7 @@
 """Another machine's memory and names, read by small programs in containers of ours.
 
 Docker itself tells neither MemAvailable nor the product. A container sees both in its own ``/proc``
-and ``/sys``. What is read lands in a folder that `bench.host` reads like the machine itself.
+and ``/sys``. What is read lands in a folder that `bench.machine.host` reads like the machine's own.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Process:
 
 
 def start(launch: Launch, run: str, var: Path, *, port: int = 0) -> Process:
-    """Start it; ready is another question (`bench.loading`).
+    """Start it; ready is another question (`bench.running.loading`).
 
     Raises BenchError ``program_missing`` or ``program_not_executable``.
     """

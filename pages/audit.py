@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bench import access, audit, config, store
+from bench import config, store
+from bench.people import access, audit
 from bench.text import words
 from pages.elements import who
 

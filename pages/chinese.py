@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from bench import catalogue, config, links, store, writing, written
+from bench import catalogue, config, store
 from bench.layout import plain
+from bench.shown import writing, written
 from bench.text import words
+from bench.web import links
 from pages.elements import answers, forms, reading, said, voting, who
 
 t = words(st.session_state["language"])

@@ -2,9 +2,12 @@
 
 import streamlit as st
 
-from bench import catalogue, comparisons, config, links, store, view
+from bench import catalogue, config, store
+from bench.kept import comparisons
 from bench.layout import plain
+from bench.shown import view
 from bench.text import words
+from bench.web import links
 from pages.elements import answers, compared, export, figures, forms, kept, said, writing
 
 t = words(st.session_state["language"])

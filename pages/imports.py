@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from bench import access, catalogue, config, store
-from bench import incoming as files
+from bench import catalogue, config, store
+from bench.people import access
+from bench.shown import incoming as files
 from bench.text import words
 from pages.elements import incoming, who
 

@@ -5,21 +5,12 @@ from uuid import uuid4
 import streamlit as st
 from msgspec.structs import replace
 
-from bench import (
-    access,
-    actions,
-    available,
-    catalogue,
-    config,
-    offers,
-    planning,
-    preparing,
-    remarks,
-    roster,
-    store,
-)
+from bench import available, catalogue, config, planning, store
 from bench.errors import BenchError
 from bench.layout import plain
+from bench.people import access, actions
+from bench.running import preparing, roster
+from bench.shown import offers, remarks
 from bench.text import words
 from pages.elements import forms, questioning, signin, starting, who
 

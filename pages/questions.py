@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bench import access, config
+from bench import config
+from bench.people import access
 from bench.text import words
 from pages.elements import questioning, who
 

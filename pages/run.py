@@ -2,22 +2,15 @@
 
 import streamlit as st
 
-from bench import (
-    catalogue,
-    charts,
-    config,
-    labels,
-    limits,
-    links,
-    live,
-    progress,
-    store,
-    tables,
-    views,
-)
+from bench import catalogue, charts, config, store
+from bench.charts import limits
+from bench.kept import labels
 from bench.layout import plain
+from bench.running import progress
+from bench.shown import live, tables, views
 from bench.store import Run
 from bench.text import words
+from bench.web import links
 from pages.elements import answers, export, figures, imported, lists, loading, said, shelf
 
 t = words(st.session_state["language"])

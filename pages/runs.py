@@ -2,9 +2,13 @@
 
 import streamlit as st
 
-from bench import catalogue, config, labels, links, live, progress, sentences, store
-from bench import shelf as asked_of
+from bench import catalogue, config, store
+from bench.kept import labels
+from bench.kept import shelf as asked_of
+from bench.running import progress
+from bench.shown import live, sentences
 from bench.text import words
+from bench.web import links
 from pages.elements import lists, loading, shelf
 
 t = words(st.session_state["language"])

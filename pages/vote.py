@@ -2,9 +2,12 @@
 
 import streamlit as st
 
-from bench import access, ballots, config, links, store
+from bench import config, store
 from bench.layout import plain
+from bench.people import access
 from bench.text import words
+from bench.votes import ballots
+from bench.web import links
 from pages.elements import voting, who
 
 t = words(st.session_state["language"])

@@ -19,7 +19,7 @@ from sqlite_utils import Database
 from bench import store
 from bench.catalogue import Prompt, Workload
 from bench.errors import Fault
-from bench.metrics import summarise
+from bench.numbers.metrics import summarise
 from bench.plan import Plan
 from bench.sample import LevelRun, MeterHealth, Sample
 from bench.store import Answer

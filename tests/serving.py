@@ -13,8 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bench import config, lock
+from bench import config
 from bench.config import ROOT
+from bench.running import lock
 from engines.process import free_port
 
 

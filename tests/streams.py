@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bench.judge import Attempt, Counter, sample_of
 from bench.meter.exchange import Exchange
+from bench.meter.judge import Attempt, Counter, sample_of
 from bench.meter.target import Ask
 from bench.sample import Sample
 

@@ -12,10 +12,12 @@ from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from bench import access, audit, lock, passcode, store
-from bench.access import FOR_VIEWERS, Action, Actor, Grant, Policy, Visit
+from bench import store
 from bench.config import ROOT, read
 from bench.errors import BenchError
+from bench.people import access, audit, passcode
+from bench.people.access import FOR_VIEWERS, Action, Actor, Grant, Policy, Visit
+from bench.running import lock
 from bench.text import LANGUAGES, words
 from pages.elements import who
 from tests import examples
@@ -357,7 +359,7 @@ def test_setting_a_passcode_ends_the_trust_in_this_machine(var: Path) -> None:
 
 
 def test_nothing_but_actions_changes_the_store_for_somebody() -> None:
-    """Pages and commands go through `bench.actions`, where the actor is asked for."""
+    """Pages and commands go through `bench.people.actions`, where the actor is asked for."""
     changing = {"submit", "cancel", "keep", "rename", "delete", "archive"}
     files = [*(ROOT / "pages").rglob("*.py"), ROOT / "bench" / "__main__.py", ROOT / "app.py"]
     for file in files:

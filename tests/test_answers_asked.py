@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bench import measure, offers, store
+from bench import store
 from bench.catalogue import Catalogue, Prompt
 from bench.config import Config
-from bench.halt import Halt
-from bench.measure import Session
 from bench.meter.target import Target
 from bench.planning import context_needed
+from bench.running import measure
+from bench.running.halt import Halt
+from bench.running.measure import Session
+from bench.shown import offers
 from bench.text import LANGUAGES, words
 from tests import examples
 

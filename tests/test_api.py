@@ -15,9 +15,11 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from starlette.applications import Starlette
 
-from bench import access, api, gate, store
-from bench.access import Actor
+from bench import store
+from bench.people import access, gate
+from bench.people.access import Actor
 from bench.text import words
+from bench.web import api
 from tests import examples
 from tests.serving import serving
 

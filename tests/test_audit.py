@@ -9,10 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bench import __main__ as command
-from bench import actions, audit, lock, store
-from bench.access import Actor
+from bench import store
 from bench.config import ROOT, Config
 from bench.errors import BenchError
+from bench.people import actions, audit
+from bench.people.access import Actor
+from bench.running import lock
 from bench.text import LANGUAGES, words
 from tests import examples
 

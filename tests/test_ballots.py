@@ -19,12 +19,14 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
-from bench import access, actions, audit, ballots, config, gate, store, tally
-from bench.access import Actor
-from bench.ballots import Entrant, Pair
+from bench import config, store
 from bench.errors import BenchError
+from bench.people import access, actions, audit, gate
+from bench.people.access import Actor
 from bench.text import LANGUAGES, words
-from bench.votes import Choice, Vote
+from bench.votes import ballots, tally
+from bench.votes.ballots import Entrant, Pair
+from bench.votes.cast import Choice, Vote
 from pages.elements import voting, who
 from tests import chinese_examples as made
 from tests.test_pages import text, visit

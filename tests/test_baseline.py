@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from levels import closed_loop, level, sample
 
-from bench import tables
-from bench.baseline import Change, against
-from bench.measured import Measured
-from bench.metrics import summarise
+from bench.numbers.baseline import Change, against
+from bench.numbers.measured import Measured
+from bench.numbers.metrics import summarise
+from bench.shown import tables
 from bench.text import words
 
 EN = words("en")

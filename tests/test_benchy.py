@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from bench import benchy, imports, links, store
+from bench import imports, store
 from bench.catalogue import Catalogue
+from bench.export import benchy
 from bench.imports.values import Import
 from bench.text import words
+from bench.web import links
 from tests import examples
 
 DATA = Path(__file__).parent / "data"

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench import lock, store
+from bench import store
+from bench.running import lock
 from tests import examples
 from tests.serving import serving
 from tests.test_report import size

@@ -14,23 +14,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from bench import (
-    access,
-    bundle,
-    catalogue,
-    charts,
-    labels,
-    links,
-    report,
-    sentences,
-    store,
-    tables,
-    unbundle,
-    views,
-)
+from bench import catalogue, charts, store
 from bench.config import Config
 from bench.errors import BenchError, Fault
+from bench.export import bundle, unbundle
+from bench.export import table as report
+from bench.kept import labels
+from bench.people import access
+from bench.shown import sentences, tables, views
 from bench.text import LANGUAGES, words
+from bench.web import links
 from tests import examples
 
 ANNA = access.shell("anna")

@@ -13,9 +13,9 @@ import pytest
 
 from bench import charts, results
 from bench.catalogue import Catalogue
+from bench.charts.marks import Limits
 from bench.config import ROOT
-from bench.marks import Limits
-from bench.metrics import summarise
+from bench.numbers.metrics import summarise
 from bench.results import COLOURS, Result
 from bench.summary import LevelSummary
 from bench.text import LANGUAGES, Words, words
@@ -169,7 +169,7 @@ def test_a_name_cannot_break_out_of_a_chart() -> None:
 
 def test_drawing_needs_neither_streamlit_nor_a_database() -> None:
     code = (
-        "import sys, bench.charts, bench.report;"
+        "import sys, bench.charts, bench.export.table;"
         "print([m for m in ('streamlit', 'sqlite3', 'httpx') if m in sys.modules])"
     )
     out = subprocess.run(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bench.meter.client import ask_one
 from bench.meter.connection import RunawayOutput
 from bench.meter.target import Ask, Target, chat_body
-from bench.request import tpot
+from bench.numbers.request import tpot
 from bench.sample import Sample
 from tests.streams import DONE, JSON, chunk, event, last_usage, said, sample, usage
 

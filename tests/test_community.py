@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bench import commandline, community
 from bench.errors import BenchError
+from bench.recipes import commandline, community
 from bench.text import LANGUAGES, words
 from engines import Recipe
 from engines.launches import launch_for

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import community
 from bench.catalogue import Catalogue
-from bench.community_planning import plan_for_community
 from bench.config import Config
 from bench.errors import BenchError
+from bench.recipes import community
+from bench.recipes.planning import plan_for_community
 from engines.launches import launch_for
 
 VLLM = b"""

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import access, comparisons, store
+from bench import store
 from bench.config import read
+from bench.kept import comparisons
+from bench.people import access
+from bench.shown.view import View
 from bench.text import words
-from bench.view import View
 from tests.test_pages import ids, text, var, visit
 
 Visit = Callable[..., AppTest]

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bench import access, audit, comparisons, config, store, view
-from bench.access import Actor
-from bench.comparisons import Comparison
+from bench import config, store
 from bench.config import Config
 from bench.errors import BenchError
-from bench.view import View
+from bench.kept import comparisons
+from bench.kept.comparisons import Comparison
+from bench.people import access, audit
+from bench.people.access import Actor
+from bench.shown import view
+from bench.shown.view import View
 
 MEI = Actor(who="mei@example.org", role="viewer")
 LIN = Actor(who="lin@example.org", role="viewer")

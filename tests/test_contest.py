@@ -7,9 +7,9 @@ from levels import closed_loop, level, sample
 from msgspec.structs import replace
 
 from bench.catalogue import Figure
-from bench.contest import contests
-from bench.measured import Measured
-from bench.metrics import summarise
+from bench.numbers.contest import contests
+from bench.numbers.measured import Measured
+from bench.numbers.metrics import summarise
 
 
 def run(label, steps, *, slots=None):

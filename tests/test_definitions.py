@@ -8,10 +8,10 @@ import tomllib
 import msgspec
 import pytest
 
-from bench import contest, metrics, stats, sweetspot
-from bench import definitions as defined
 from bench.catalogue import Figure
-from bench.definitions import DOCUMENT, TOOLS, definitions, document, same
+from bench.numbers import contest, metrics, stats, sweetspot
+from bench.numbers import definitions as defined
+from bench.numbers.definitions import DOCUMENT, TOOLS, definitions, document, same
 from bench.summary import LevelSummary
 from bench.text import FOLDER, LANGUAGES, words
 
@@ -19,7 +19,7 @@ KEYS = list(definitions())
 
 
 def test_the_documentation_says_what_the_definitions_say():
-    """Run ``python -m bench.definitions`` when this fails."""
+    """Run ``python -m bench.numbers.definitions`` when this fails."""
     text = DOCUMENT.read_text(encoding="utf-8")
     assert document(text) == text
     for key in KEYS:

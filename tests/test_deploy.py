@@ -10,9 +10,10 @@ import msgspec
 import pytest
 import yaml
 
-from bench import available, config, lock, worker
-from bench.community import IMAGES
+from bench import available, config, worker
 from bench.config import Config
+from bench.recipes.community import IMAGES
+from bench.running import lock
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

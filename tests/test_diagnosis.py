@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import diagnosis
-from bench.diagnosis import Diagnosis, diagnose, read_lines
-from bench.symptoms import SYMPTOMS
+from bench.running import diagnosis
+from bench.running.diagnosis import Diagnosis, diagnose, read_lines
+from bench.running.symptoms import SYMPTOMS
 from bench.text import LANGUAGES, words
 
 LOGS = Path(__file__).parent / "data" / "logs"

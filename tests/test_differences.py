@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.differences import Difference, differences
+from bench.numbers.differences import Difference, differences
 
 
 def test_only_what_differs_is_listed():

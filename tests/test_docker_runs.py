@@ -19,11 +19,13 @@ import msgspec
 import psutil
 import pytest
 
-from bench import catalogue, config, planning, roster, seen, store, worker
+from bench import catalogue, config, planning, store, worker
 from bench.catalogue import Workload
 from bench.config import Config
 from bench.errors import Fault
+from bench.machine import seen
 from bench.plan import Plan
+from bench.running import roster
 from tests.conftest import until as until_true
 from tests.spark import LLAMA_CPP, clear, containers, spark, spark_host  # noqa: F401
 from tests.test_worker import LONG, TINY, benches, ended, levels, measuring, until, workers

@@ -5,9 +5,10 @@ import os
 import msgspec
 import pytest
 
-from bench import catalogue, perform, planning, probe, store, upkeep
+from bench import catalogue, planning, probe, store
 from bench.catalogue import Workload
 from bench.config import Config
+from bench.running import perform, upkeep
 
 pytestmark = pytest.mark.engine
 

@@ -16,12 +16,15 @@ import pytest
 from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
 
-from bench import catalogue, exports, imports, links, picture, post, standalone, store
+from bench import catalogue, imports, store
 from bench.config import Config
 from bench.errors import BenchError, Fault
-from bench.exports import Asked, Kind
-from bench.picture import Look
+from bench.export import files as exports
+from bench.export import picture, post, standalone
+from bench.export.files import Asked, Kind
+from bench.export.picture import Look
 from bench.text import LANGUAGES, words
+from bench.web import links
 from tests import examples
 from tests.conftest import config_in
 from tests.test_pages import text, visit

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench import fit, host
-from bench.fit import Fit, Load
-from bench.host import GIB, Holder, Host
+from bench.machine import host
+from bench.machine.host import GIB, Holder, Host
+from bench.memory import fit
+from bench.memory.fit import Fit, Load
+from bench.memory.weights import Weights
 from bench.text import LANGUAGES, words
-from bench.weights import Weights
 from engines import Recipe
 
 DATA = Path(__file__).parent / "data" / "spark"

@@ -18,7 +18,9 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from bench import audit, gate, lock, store
+from bench import store
+from bench.people import audit, gate
+from bench.running import lock
 from tests import examples
 from tests.serving import serving
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.gpu import Gpu, from_csv, from_report
+from bench.machine.gpu import Gpu, from_csv, from_report
 
 HEADER = (
     "clocks.current.sm [MHz], clocks.max.sm [MHz], power.draw [W], temperature.gpu, "

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from bench.errors import BenchError
-from bench.halt import Cancelled, Halt, watching
+from bench.running.halt import Cancelled, Halt, watching
 
 
 def test_the_first_reason_that_is_found_stays_the_reason() -> None:

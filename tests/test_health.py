@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.gpu import QUERY, REPORT, USERS, Gpu
-from bench.health import (
+from bench.machine.gpu import QUERY, REPORT, USERS, Gpu
+from bench.machine.health import (
     Canary,
     HealthStamp,
     Reading,

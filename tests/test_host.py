@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import host
 from bench.errors import BenchError
-from bench.host import GIB, Holder, Memory
+from bench.machine import host
+from bench.machine.host import GIB, Holder, Memory
 
 SPARK = Path(__file__).parent / "data" / "spark"
 CONTAINER = "4f1c" * 16

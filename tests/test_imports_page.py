@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import access, audit, bundle, labels, report, store
+from bench import store
 from bench.config import read
+from bench.export import bundle
+from bench.export import table as report
 from bench.imports import keep
+from bench.kept import labels
+from bench.people import access, audit
 from bench.text import LANGUAGES, words
 from pages.elements import who
 from tests import examples

@@ -14,11 +14,14 @@ from msgspec.structs import replace
 from sqlite_utils import Database
 
 from bench import __main__ as command
-from bench import audit, ballots, config, judging, lock, opinion, opinions, store
-from bench.ballots import Ballot
+from bench import config, store
 from bench.errors import BenchError
 from bench.meter.target import Target
+from bench.people import audit
+from bench.running import lock
 from bench.text import LANGUAGES, words
+from bench.votes import ballots, judging, opinion, opinions
+from bench.votes.ballots import Ballot
 from pages.elements import who
 from tests import chinese_examples as made
 from tests.test_ballots import go_on, start

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench import kv
-from bench.kv import Cache
+from bench.memory import kv
+from bench.memory.kv import Cache
 
 GIB = 1024**3
 GPT_OSS: dict[str, Any] = json.loads(

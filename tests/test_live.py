@@ -8,8 +8,9 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from bench import live, store, views
-from bench.progress import Progress
+from bench import store
+from bench.running.progress import Progress
+from bench.shown import live, views
 from bench.store import Event, Run
 from bench.text import LANGUAGES, words
 from tests import examples

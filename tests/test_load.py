@@ -20,7 +20,7 @@ from bench.meter.load import Arrival, run_level
 from bench.meter.stillness import Lag, still
 from bench.meter.target import Ask, Target, chat_body
 from bench.meter.wire import Wire
-from bench.metrics import summarise
+from bench.numbers.metrics import summarise
 from bench.sample import LevelRun
 from bench.truth.benchmark import server
 from tests.streams import chunk, last_usage

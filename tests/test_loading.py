@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import loading
 from bench.errors import BenchError
-from bench.loading import Loaded
+from bench.running import loading
+from bench.running.loading import Loaded
 from engines.stages import Progress
 from tests.conftest import StartEngine
 from tests.servers import Answer, openai, server

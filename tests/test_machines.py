@@ -20,10 +20,11 @@ import msgspec
 import psutil
 import pytest
 
-from bench import catalogue, machines, planning, store, worker
+from bench import catalogue, planning, store, worker
 from bench.catalogue import Workload
 from bench.config import Config
 from bench.errors import BenchError
+from bench.machine import machines
 from bench.plan import Plan
 from engines import docker
 from engines.process import free_port

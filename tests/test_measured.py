@@ -6,8 +6,8 @@ import pytest
 from levels import closed_loop
 from msgspec.structs import replace
 
-from bench.measured import Measured, comparable, reason
-from bench.metrics import summarise
+from bench.numbers.measured import Measured, comparable, reason
+from bench.numbers.metrics import summarise
 
 SWEEP = summarise(closed_loop(16, 8), kind="sweep", name="c8")
 A = Measured(

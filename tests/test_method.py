@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from levels import closed_loop, level, sample
 
-from bench.method import next_level, order, repeats, spread, steady
-from bench.metrics import summarise
+from bench.numbers.method import next_level, order, repeats, spread, steady
+from bench.numbers.metrics import summarise
 
 
 @pytest.mark.parametrize(

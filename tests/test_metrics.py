@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from levels import QUIET, closed_loop, failed, level, sample
 from msgspec.structs import replace
 
-from bench import metrics
-from bench.metrics import summarise
-from bench.request import tpot
+from bench.numbers import metrics
+from bench.numbers.metrics import summarise
+from bench.numbers.request import tpot
 from bench.text import LANGUAGES, words
 
 
@@ -253,8 +253,9 @@ def test_tokens_are_neither_made_nor_lost_between_the_phases(rows, concurrency):
 
 def test_measuring_values_load_no_client_no_database_and_no_page():
     code = (
-        "import sys, bench.metrics, bench.prompts, bench.verdict, bench.differences, "
-        "bench.definitions, bench.physics, bench.health, bench.method; "
+        "import sys, bench.prompts, bench.machine.health; "
+        "from bench.numbers import "
+        "definitions, differences, method, metrics, physics, verdict; "
         "print({'httpx', 'sqlite3', 'streamlit'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -13,10 +13,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
-from bench import comparisons, config, links, store, view
-from bench.access import Actor
-from bench.opengraph import Card, OpenGraph, titled
+from bench import config, store
+from bench.kept import comparisons
+from bench.people.access import Actor
+from bench.shown import view
 from bench.text import LANGUAGES, words
+from bench.web import links
+from bench.web.opengraph import Card, OpenGraph, titled
 from tests import examples
 
 SHELL = "<!doctype html><html><head><title>Streamlit</title></head><body>頁</body></html>"

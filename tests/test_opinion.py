@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.opinion import RUBRIC, agreement, combined, parse, position_bias, question
+from bench.votes.opinion import RUBRIC, agreement, combined, parse, position_bias, question
 
 A, B = '{"reason": "切題", "winner": "A"}', '{"reason": "自然", "winner": "B"}'
 

@@ -11,8 +11,9 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import lock, store
+from bench import store
 from bench.config import ROOT, read
+from bench.running import lock
 from bench.text import LANGUAGES, words
 from tests import examples
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import crowded, imports, pages_benchmark, shelf, store
+from bench import crowded, imports, pages_benchmark, store
 from bench.catalogue import Catalogue
-from bench.shelf import Wanted
+from bench.kept import shelf
+from bench.kept.shelf import Wanted
 
 
 def test_a_crowded_store_holds_what_was_asked_for(tmp_path: Path, known: Catalogue) -> None:

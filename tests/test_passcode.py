@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench import __main__ as command
-from bench import audit, passcode, store
+from bench import store
 from bench.config import Config
 from bench.errors import BenchError
+from bench.people import audit, passcode
 
 GOOD = "Orchard-Plum-7-密碼"
 NOW = 1_800_000_000.0

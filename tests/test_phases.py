@@ -6,8 +6,8 @@ import pytest
 from levels import closed_loop, failed, level, sample
 from msgspec.structs import replace
 
-from bench.metrics import summarise
-from bench.phases import phases, silence
+from bench.numbers.metrics import summarise
+from bench.numbers.phases import phases, silence
 
 
 def test_two_requests_a_user_have_a_first_wave_and_a_steady_state():

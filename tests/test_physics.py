@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench.catalogue import Artifact, Model
-from bench.host import GB10_BANDWIDTH
-from bench.physics import active_bytes, assess, energy_per_token, sentence
+from bench.machine.host import GB10_BANDWIDTH
+from bench.numbers.physics import active_bytes, assess, energy_per_token, sentence
 from bench.text import words
 
 ARTIFACT = Artifact(

@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench import artifacts, available, planning
+from bench import available, planning
 from bench import plan as plans
 from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.errors import BenchError, Fault, Field
+from bench.memory import artifacts
 from bench.planning import Overrides, plan_for
 from engines import Recipe
 

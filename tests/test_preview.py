@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench import host, preview
+from bench import preview
 from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.errors import BenchError
-from bench.host import GIB, Host
+from bench.machine import host
+from bench.machine.host import GIB, Host
 from bench.planning import Overrides
 from bench.preview import Preview
 from bench.text import words

@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import config, progress
-from bench.progress import Progress
+from bench import config
+from bench.running import progress
+from bench.running.progress import Progress
 
 
 @pytest.fixture

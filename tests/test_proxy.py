@@ -12,8 +12,10 @@ import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from bench import audit, lock, passcode, store
+from bench import store
 from bench.config import ROOT
+from bench.people import audit, passcode
+from bench.running import lock
 from bench.text import words
 from engines.process import free_port
 from tests import examples

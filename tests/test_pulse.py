@@ -8,10 +8,10 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from bench.halt import Halt, watching
 from bench.meter import load
 from bench.meter.target import Ask, Target, chat_body
-from bench.pulse import Pulse
+from bench.running.halt import Halt, watching
+from bench.running.pulse import Pulse
 from bench.text import LANGUAGES, words
 
 

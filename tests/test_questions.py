@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import audit, lock, planning, questions, store
+from bench import planning, store
 from bench.catalogue import Catalogue
 from bench.chinese import own
 from bench.config import Config, read
 from bench.errors import BenchError
+from bench.kept import questions
+from bench.people import audit
+from bench.running import lock
 from bench.text import LANGUAGES, words
 from pages.elements import who
 from tests.test_pages import text, visit

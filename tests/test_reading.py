@@ -11,9 +11,11 @@ import pytest
 from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
 
-from bench import annotated, chinese, links, store, writing, written
+from bench import chinese, store
 from bench.catalogue import Catalogue, Prompt
+from bench.shown import annotated, writing, written
 from bench.text import LANGUAGES, words
+from bench.web import links
 from tests import chinese_examples as made
 from tests.test_pages import text, visit
 

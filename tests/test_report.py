@@ -16,13 +16,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench import charts, links, picture, report, store, tables, views
+from bench import charts, store
 from bench.catalogue import Catalogue
 from bench.errors import BenchError
+from bench.export import picture
+from bench.export import table as report
+from bench.export.picture import SIZES, Look, Shape
 from bench.layout import plain, width, wrapped
-from bench.picture import SIZES, Look, Shape
 from bench.results import Result
+from bench.shown import tables, views
 from bench.text import LANGUAGES, Words, words
+from bench.web import links
 from tests import examples
 
 T = words("zh-TW")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from levels import sample
 
-from bench.request import answer_speed, characters
+from bench.numbers.request import answer_speed, characters
 
 
 def test_characters_are_code_points_without_whitespace():

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import actions, audit, labels, lock, store
-from bench.access import Actor
+from bench import store
 from bench.config import read
 from bench.errors import BenchError
+from bench.kept import labels
+from bench.people import actions, audit
+from bench.people.access import Actor
+from bench.running import lock
 from bench.text import words
 from pages.elements import shelf
 from tests.test_pages import ids, text, var, visit

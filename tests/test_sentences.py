@@ -7,10 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench import catalogue, links, sentences, store
+from bench import catalogue, store
 from bench.results import Result
+from bench.shown import sentences
 from bench.summary import Mean
 from bench.text import words
+from bench.web import links
 from tests import examples
 
 KNOWN = catalogue.load()

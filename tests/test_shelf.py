@@ -8,13 +8,15 @@ import msgspec
 import pytest
 from sqlite_utils import Database
 
-from bench import labels, links, shelf, store, trend
+from bench import store
 from bench.catalogue import Catalogue
 from bench.errors import BenchError
-from bench.labels import Label
+from bench.kept import labels, shelf, trend
+from bench.kept.labels import Label
+from bench.kept.shelf import Wanted
 from bench.results import of_run
-from bench.shelf import Wanted
 from bench.text import words
+from bench.web import links
 from tests import examples
 
 EN = words("en")

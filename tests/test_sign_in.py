@@ -16,7 +16,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from bench import audit, lock, store
+from bench import store
+from bench.people import audit
+from bench.running import lock
 from bench.text import words
 from engines.process import free_port
 from tests import examples

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bench import config, lock, roster, seen, store
-from bench.seen import Seen
+from bench import config, store
+from bench.machine import seen
+from bench.machine.seen import Seen
+from bench.running import lock, roster
 from bench.text import LANGUAGES, words
 from engines.launches import launch_for
 from tests import examples

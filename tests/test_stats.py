@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from bench.stats import (
+from bench.numbers.stats import (
     carries,
     clusters,
     mean,

@@ -1,7 +1,7 @@
 import msgspec
 
 from bench.catalogue import Workload, load
-from bench.steps import DECODE_PROMPT, level_step, steps, tokens_needed
+from bench.running.steps import DECODE_PROMPT, level_step, steps, tokens_needed
 
 WORK = Workload(
     id="w-1", name={"en": "W", "zh-TW": "測"}, prefill=(2048, 8192), decode=128, warmups=1,

@@ -17,8 +17,10 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench import catalogue, config, links, store, writing
+from bench import catalogue, config, store
+from bench.shown import writing
 from bench.text import words
+from bench.web import links
 from engines.process import free_port, stop_strays
 from tests.test_vote import insist
 

@@ -10,8 +10,8 @@ import pytest
 from levels import closed_loop, failed, level
 
 from bench.catalogue import Figure
-from bench.metrics import summarise
-from bench.sweetspot import Criteria, Trial, failures, find, published_trials, trials
+from bench.numbers.metrics import summarise
+from bench.numbers.sweetspot import Criteria, Trial, failures, find, published_trials, trials
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "published.toml"
 

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
-from bench import ballots, links, store, taste, writing
-from bench.ballots import Entrant
+from bench import store
 from bench.catalogue import Catalogue
+from bench.shown import taste, writing
 from bench.text import LANGUAGES, words
-from bench.votes import Vote
+from bench.votes import ballots
+from bench.votes.ballots import Entrant
+from bench.votes.cast import Vote
+from bench.web import links
 from tests import chinese_examples as made
 from tests.test_pages import text, visit
 

@@ -3,10 +3,10 @@ import time
 import pytest
 
 from bench.config import Config
-from bench.gpu import Gpu
-from bench.health import Reading, canary
-from bench.measure import cached_share
-from bench.telemetry import Telemetry, sampling
+from bench.machine.gpu import Gpu
+from bench.machine.health import Reading, canary
+from bench.running.measure import cached_share
+from bench.running.telemetry import Telemetry, sampling
 
 pytestmark = pytest.mark.engine
 

@@ -8,7 +8,7 @@ from statistics import median
 import msgspec
 import pytest
 
-from bench.request import tpot
+from bench.numbers.request import tpot
 from bench.sample import Sample
 from bench.truth.benchmark import Cost, cost, judged, main
 from bench.truth.scenarios import case, true_tpot, true_ttft

@@ -12,11 +12,11 @@ import pytest
 from levels import closed_loop, failed, level, sample
 
 from bench.catalogue import Published, Workload
-from bench.measured import Measured, of_published
-from bench.metrics import summarise
-from bench.sweetspot import Criteria, SweetSpot, Trial, find, trials
+from bench.numbers.measured import Measured, of_published
+from bench.numbers.metrics import summarise
+from bench.numbers.sweetspot import Criteria, SweetSpot, Trial, find, trials
+from bench.numbers.verdict import compare, conditions, headline, reasons, spot_of
 from bench.text import FOLDER, LANGUAGES, words
-from bench.verdict import compare, conditions, headline, reasons, spot_of
 
 EN, ZH = words("en"), words("zh-TW")
 DATA = Path(__file__).parents[1] / "data"

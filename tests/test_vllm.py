@@ -16,11 +16,12 @@ import docker as sdk
 import msgspec
 import pytest
 
-from bench import catalogue, loading, planning, store, worker
+from bench import catalogue, planning, store, worker
 from bench.catalogue import Workload
 from bench.config import Config
-from bench.loading import Loaded
 from bench.plan import Plan
+from bench.running import loading
+from bench.running.loading import Loaded
 from bench.store import Run
 from bench.text import words
 from engines import PORT, Launch, Recipe, process, stages, vllm

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from bench import ballots, store
+from bench import store
 from bench.text import words
+from bench.votes import ballots
 from tests import chinese_examples as made
 from tests.serving import serving
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from bench.strength import strengths
-from bench.votes import Vote, ballot, ballots, counted, duel, marks
+from bench.votes.cast import Vote, ballot, ballots, counted, duel, marks
+from bench.votes.strength import strengths
 
 NUMBER = count()
 

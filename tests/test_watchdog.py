@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import host
-from bench.host import GIB
+from bench.machine import host
+from bench.machine.host import GIB
+from bench.machine.watchdog import Reading, gave_up, memory_floor, stalled
 from bench.text import LANGUAGES, words
-from bench.watchdog import Reading, gave_up, memory_floor, stalled
 
 FLOOR = 4 * GIB
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bench import gguf, weights
 from bench.errors import BenchError
+from bench.memory import gguf, weights
 from bench.text import LANGUAGES, words
 
 

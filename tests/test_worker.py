@@ -14,11 +14,12 @@ import msgspec
 import psutil
 import pytest
 
-from bench import catalogue, config, lock, perform, planning, store, upkeep, worker
+from bench import catalogue, config, planning, store, worker
 from bench.catalogue import Workload
 from bench.config import Config
 from bench.errors import Fault
 from bench.plan import Plan
+from bench.running import lock, perform, upkeep
 from bench.store import Run
 from bench.text import words
 from engines import process

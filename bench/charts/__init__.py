@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.charts.alone import loading, prompt_set
+from bench.charts.figure import Figure
 from bench.charts.level import FAILED, requests, spread
 from bench.charts.machine import machine
+from bench.charts.marks import MUTED, NONE, Limits
 from bench.charts.sweep import PATIENCE, READING, Scale, first_word, pareto, speed, throughput
-from bench.figure import Figure
-from bench.marks import MUTED, NONE, Limits
 from bench.results import Result, bars, points
 from bench.text import Words
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from bench import marks
-from bench.figure import Figure, figure
-from bench.marks import LEGEND, MUTED, Row
+from bench.charts import marks
+from bench.charts.figure import Figure, figure
+from bench.charts.marks import LEGEND, MUTED, Row
 from bench.results import Result, waits
 from bench.sample import Sample
 from bench.text import Words

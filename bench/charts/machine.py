@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from bench import marks
-from bench.figure import Figure, figure
+from bench.charts import marks
+from bench.charts.figure import Figure, figure
 from bench.results import Result
 from bench.text import Words
 

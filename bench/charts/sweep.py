@@ -7,9 +7,9 @@ from typing import Literal
 
 import altair as alt
 
-from bench import marks
-from bench.figure import Figure, figure
-from bench.marks import NONE, Limits, Row
+from bench.charts import marks
+from bench.charts.figure import Figure, figure
+from bench.charts.marks import NONE, Limits, Row
 from bench.results import Point, Result, points
 from bench.text import Words
 

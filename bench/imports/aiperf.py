@@ -16,7 +16,7 @@ from bench.imports.grid import rows_csv
 from bench.imports.meaning import other_meaning
 from bench.imports.numbers import Key, count, number, plain, text, told, value
 from bench.imports.values import Found, Number, Part, Read, Stat, warning
-from bench.stats import TAILS
+from bench.numbers.stats import TAILS
 
 UNITS: Mapping[str, float] = {
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0, "tokens": 1.0,

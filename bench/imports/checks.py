@@ -12,11 +12,11 @@ from itertools import pairwise
 import msgspec
 
 from bench.errors import Fault
-from bench.host import GB10_BANDWIDTH
 from bench.imports.numbers import value
 from bench.imports.values import Found, Number, Part, Stat, doubt
-from bench.physics import IMPOSSIBLE
-from bench.stats import TAILS, carries
+from bench.machine.host import GB10_BANDWIDTH
+from bench.numbers.physics import IMPOSSIBLE
+from bench.numbers.stats import TAILS, carries
 
 ORDER: tuple[Stat, ...] = ("best", "p50", "p90", "p95", "p99", "worst")
 ROUNDING = 1.005

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import access, catalogue, config, incoming, report
+from bench import catalogue, config
 from bench.config import Config
 from bench.errors import BenchError
+from bench.export import table as report
 from bench.imports import preview
 from bench.imports.keep import Kept
 from bench.imports.values import Import
+from bench.people import access
+from bench.shown import incoming
 from bench.text import Words, preferred, words
 
 

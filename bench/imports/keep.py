@@ -15,8 +15,7 @@ from typing import BinaryIO
 import msgspec
 from sqlite_utils import Database
 
-from bench import access, audit, store
-from bench.access import Actor
+from bench import store
 from bench.catalogue import Catalogue, Workload
 from bench.config import Config
 from bench.errors import Fault
@@ -25,6 +24,8 @@ from bench.imports.checks import judged
 from bench.imports.level import level
 from bench.imports.source import opened_raw
 from bench.imports.values import NAMES, Found, Import
+from bench.people import access, audit
+from bench.people.access import Actor
 from bench.plan import Plan
 from bench.store import Run, State
 from engines import Recipe

@@ -9,9 +9,9 @@ from scipy import stats
 
 from bench.imports.numbers import value
 from bench.imports.values import Part, Stat
-from bench.metrics import CACHED, SHORT, summarise
+from bench.numbers.metrics import CACHED, SHORT, summarise
+from bench.numbers.stats import CONFIDENCE, wilson
 from bench.sample import LevelRun, MeterHealth
-from bench.stats import CONFIDENCE, wilson
 from bench.summary import Interval, LevelSummary, Mean, Quantiles
 
 UNKNOWN_METER = MeterHealth(loop_lag_p99=0, loop_lag_max=0, cpu_share=0, busy=False)

@@ -16,7 +16,7 @@ from bench.imports.grid import Row, rows_csv, rows_markdown
 from bench.imports.meaning import other_meaning
 from bench.imports.numbers import Key, count, number, plain, text, told
 from bench.imports.values import Found, Number, Part, Read, warning
-from bench.stats import quantiles
+from bench.numbers.stats import quantiles
 
 READING = {"pp_req_throughput": "prefill_speed"}
 WRITING = {"tg_req_throughput": "decode_speed"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bench.definitions import TOOLS, same
 from bench.imports.values import Part
+from bench.numbers.definitions import TOOLS, same
 
 COMPARED = (
     "ttfr", "ttft", "ttfa", "e2e", "tpot", "gap", "queued", "prefill_speed", "decode_speed",

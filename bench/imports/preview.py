@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench import definitions
 from bench.imports.mark import Doubtful, Mark
 from bench.imports.values import NAMES, Found, Number
+from bench.numbers import definitions
 from bench.text import Words
 
 Row = Mapping[str, str]

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import httpx
 import msgspec
 
-from bench.judge import Attempt, Counter, sample_of
 from bench.meter.connection import Clock, RunawayOutput
 from bench.meter.exchange import Exchange
+from bench.meter.judge import Attempt, Counter, sample_of
 from bench.meter.target import REFUSALS, Ask, Target, holds, refused_key, without
 from bench.meter.wire import Wire, encode
 from bench.sample import Sample

@@ -21,13 +21,13 @@ from typing import Literal
 
 import httpx
 
-from bench.judge import Attempt, Counter, sample_of
 from bench.meter.client import Prepared, asked, prepared
 from bench.meter.connection import Clock
+from bench.meter.judge import Attempt, Counter, sample_of
 from bench.meter.stillness import TICK, Lag, still
 from bench.meter.target import Ask, Target
 from bench.meter.wire import Wire
-from bench.pulse import Flight
+from bench.running.pulse import Flight
 from bench.sample import LevelRun, Sample
 
 Arrival = Literal["closed", "burst", "staggered", "poisson"]

@@ -15,7 +15,7 @@ import msgspec
 
 from bench.meter.load import run_level
 from bench.meter.target import Ask, Target, chat_body
-from bench.request import tpot
+from bench.numbers.request import tpot
 from bench.sample import Sample
 
 STREAMS, TOKENS, THINKING = 8, 32, 16

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bench import views
 from bench.chinese import Literacy
 from bench.layout import plain
 from bench.results import Result
+from bench.shown import views
 from bench.store import Answer
 from bench.text import Words
 

@@ -5,12 +5,15 @@ from typing import Any
 
 import streamlit as st
 
-from bench import baseline, charts, limits, sentences, tables
+from bench import charts
 from bench.catalogue import Catalogue
+from bench.charts import limits
 from bench.layout import plain
+from bench.numbers import baseline
 from bench.results import Result
+from bench.shown import sentences, tables
+from bench.shown.view import View
 from bench.text import Words
-from bench.view import View
 from pages.elements import figures
 
 

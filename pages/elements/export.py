@@ -5,11 +5,13 @@ from functools import partial
 
 import streamlit as st
 
-from bench import config, exports, picture
+from bench import config
 from bench.errors import BenchError
-from bench.exports import Asked, Kind
+from bench.export import files as exports
+from bench.export import picture
+from bench.export.files import Asked, Kind
+from bench.export.picture import Look
 from bench.layout import plain
-from bench.picture import Look
 from bench.results import Result
 from bench.text import LANGUAGES, Words
 from pages.elements import figures

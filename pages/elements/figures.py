@@ -6,11 +6,13 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from bench import picture, report, tables, views
-from bench.figure import Figure
+from bench.charts.figure import Figure
+from bench.export import picture
+from bench.export import table as report
+from bench.export.picture import Look, Shape, Theme
 from bench.layout import plain
-from bench.picture import Look, Shape, Theme
 from bench.results import Result
+from bench.shown import tables, views
 from bench.text import Words
 
 T = TypeVar("T", bound=str)

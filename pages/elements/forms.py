@@ -6,14 +6,14 @@ from typing import Any
 import streamlit as st
 from msgspec.structs import replace
 
-from bench import offers
 from bench.available import Choice
 from bench.catalogue import Catalogue
-from bench.community import Community
-from bench.fit import Fit
 from bench.layout import plain
-from bench.offers import Offer
+from bench.memory.fit import Fit
 from bench.planning import MEMORY_FLAGS, Overrides
+from bench.recipes.community import Community
+from bench.shown import offers
+from bench.shown.offers import Offer
 from bench.text import Words
 from pages.elements import starting
 

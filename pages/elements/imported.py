@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from bench import incoming
 from bench.catalogue import Catalogue
+from bench.export.unbundle import Bundle
 from bench.imports import keep, mark, preview
 from bench.imports.keep import Choice
 from bench.imports.mark import Mark
 from bench.imports.preview import Row
 from bench.imports.values import NAMES, Import
 from bench.layout import plain
+from bench.shown import incoming
 from bench.store import Run
 from bench.text import Words
-from bench.unbundle import Bundle
 
 GREY = "color: #7f8b90; font-style: italic"
 MOST = 12

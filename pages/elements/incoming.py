@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from bench import incoming, store
+from bench import store
 from bench.catalogue import Catalogue
 from bench.config import Config
 from bench.imports.keep import Choice
 from bench.imports.values import Import
-from bench.incoming import File
 from bench.layout import plain
+from bench.shown import incoming
+from bench.shown.incoming import File
 from bench.store import Run
 from bench.text import Words
 from pages.elements import imported

@@ -4,14 +4,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import access, comparisons, links, store, views
-from bench.access import Actor
-from bench.comparisons import LONGEST_NOTES, LONGEST_TITLE, Comparison
+from bench import store
 from bench.config import Config
 from bench.errors import BenchError
+from bench.kept import comparisons
+from bench.kept.comparisons import LONGEST_NOTES, LONGEST_TITLE, Comparison
 from bench.layout import plain
+from bench.people import access
+from bench.people.access import Actor
+from bench.shown import views
+from bench.shown.view import View
 from bench.text import Words
-from bench.view import View
+from bench.web import links
 from pages.elements import said, who
 
 

@@ -2,13 +2,15 @@
 
 import streamlit as st
 
-from bench import actions, charts, store, views
+from bench import charts, store
 from bench.config import Config
-from bench.labels import Label
+from bench.kept.labels import Label
+from bench.kept.shelf import PAGE
 from bench.layout import plain
-from bench.live import Now
+from bench.people import actions
 from bench.results import Result
-from bench.shelf import PAGE
+from bench.shown import views
+from bench.shown.live import Now
 from bench.store import Run
 from bench.text import Words
 from pages.elements import figures, shelf, signin, who

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import actions, loadview, lock, machines, roster, store, tables, tail
+from bench import store
 from bench.config import Config
 from bench.layout import plain
-from bench.roster import Engine
+from bench.machine import machines
+from bench.people import actions
+from bench.running import lock, roster, tail
+from bench.running.roster import Engine
+from bench.shown import loadview, tables
 from bench.store import Event, Run
 from bench.text import Words
 from pages.elements import figures, signin, who

@@ -2,15 +2,18 @@
 
 import streamlit as st
 
-from bench import actions, questions, store, tables
-from bench.access import Actor
+from bench import store
 from bench.chinese import own
 from bench.config import Config
 from bench.errors import BenchError
+from bench.kept import questions
+from bench.kept.questions import QuestionSet
 from bench.layout import plain
-from bench.questions import QuestionSet
+from bench.people import actions
+from bench.people.access import Actor
+from bench.shown import tables
+from bench.shown.views import when
 from bench.text import Words
-from bench.views import when
 
 
 def add(settings: Config, actor: Actor, t: Words) -> None:

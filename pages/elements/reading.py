@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bench import annotated, tables, written
 from bench.chinese import explanation
 from bench.layout import plain
 from bench.results import Result
+from bench.shown import annotated, tables, written
+from bench.shown.writing import Reading, Writing
 from bench.text import Words
-from bench.writing import Reading, Writing
 from pages.elements import answers
 
 

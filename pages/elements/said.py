@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import catalogue, links, sentences, views
+from bench import catalogue
 from bench.layout import plain
 from bench.results import Result
+from bench.shown import sentences, views
 from bench.text import Words
+from bench.web import links
 
 
 def headline(result: Result, t: Words) -> None:

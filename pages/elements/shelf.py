@@ -4,19 +4,23 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from bench import access, actions, baseline, catalogue, links, sentences, store, tables
-from bench import labels as people_say
-from bench import shelf as asked_of
-from bench import trend as trend_of
-from bench.access import Action
+from bench import catalogue, store
 from bench.config import Config
 from bench.errors import BenchError
-from bench.labels import LONGEST_NOTE, LONGEST_TITLE, Label
+from bench.kept import labels as people_say
+from bench.kept import shelf as asked_of
+from bench.kept import trend as trend_of
+from bench.kept.labels import LONGEST_NOTE, LONGEST_TITLE, Label
+from bench.kept.shelf import COLUMNS, SORTS, Wanted
 from bench.layout import plain
+from bench.numbers import baseline
+from bench.people import access, actions
+from bench.people.access import Action
 from bench.results import Result
-from bench.shelf import COLUMNS, SORTS, Wanted
+from bench.shown import sentences, tables
 from bench.store import Run
 from bench.text import Words
+from bench.web import links
 from pages.elements import figures, who
 
 NEEDED: Mapping[str, Action] = {

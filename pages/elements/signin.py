@@ -4,11 +4,12 @@ import time
 
 import streamlit as st
 
-from bench import access, audit, passcode, signins, store
-from bench.access import Action, Actor
+from bench import store
 from bench.config import Config
 from bench.errors import BenchError
 from bench.layout import plain
+from bench.people import access, audit, passcode, signins
+from bench.people.access import Action, Actor
 from bench.text import Words
 from pages.elements import who
 

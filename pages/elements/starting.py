@@ -4,14 +4,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import community, fit, machines, offers, seen, shared, store
-from bench.community import Community
+from bench import store
 from bench.config import Config
 from bench.errors import Fault
-from bench.fit import Fit
 from bench.layout import plain
-from bench.machines import Machine
+from bench.machine import machines, seen
+from bench.machine.machines import Machine
+from bench.memory import fit
+from bench.memory.fit import Fit
 from bench.plan import Plan
+from bench.recipes import community, shared
+from bench.recipes.community import Community
+from bench.shown import offers
 from bench.store import Run
 from bench.text import Words
 

@@ -7,28 +7,20 @@ from typing import get_args
 import streamlit as st
 from msgspec.structs import replace
 
-from bench import (
-    actions,
-    annotated,
-    ballots,
-    config,
-    links,
-    opinion,
-    opinions,
-    store,
-    tables,
-    tally,
-    written,
-)
-from bench.access import Actor
-from bench.ballots import Ballot, Entrant, Pair
+from bench import config, store
 from bench.config import Config
 from bench.errors import BenchError
 from bench.layout import plain
+from bench.people import actions
+from bench.people.access import Actor
 from bench.results import Result
+from bench.shown import annotated, tables, written
+from bench.shown.views import when
 from bench.text import Words
-from bench.views import when
-from bench.votes import Choice, Vote, marks
+from bench.votes import ballots, opinion, opinions, tally
+from bench.votes.ballots import Ballot, Entrant, Pair
+from bench.votes.cast import Choice, Vote, marks
+from bench.web import links
 from pages.elements import answers, signin
 
 ICONS: Mapping[Choice, str] = {

@@ -12,9 +12,10 @@ from streamlit import config as streamlit_config
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette import starlette_app_utils
 
-from bench import access, config, gate, passcode, signins, store
-from bench.access import Actor, Grant, Policy, Visit
+from bench import config, store
 from bench.config import Config
+from bench.people import access, gate, passcode, signins
+from bench.people.access import Actor, Grant, Policy, Visit
 
 
 def visitor(settings: Config) -> Actor:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import ballots, store, taste
+from bench import store
 from bench.config import Config
 from bench.layout import plain
 from bench.results import Result
+from bench.shown import taste
 from bench.text import Words
+from bench.votes import ballots
 
 
 def verdict(settings: Config, results: Sequence[Result], t: Words) -> None:

@@ -1,0 +1,1 @@
+"""What people take away: pictures, tables, posts, reports and run bundles."""

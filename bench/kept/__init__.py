@@ -1,0 +1,1 @@
+"""What people keep beside their runs: labels, comparisons, questions, and the list of it all."""

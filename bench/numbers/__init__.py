@@ -1,0 +1,1 @@
+"""From samples to numbers, and what may be said of them. Pure."""

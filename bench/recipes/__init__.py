@@ -1,0 +1,1 @@
+"""Recipes of the community, read as they are and checked."""

@@ -1,0 +1,1 @@
+"""A run from claimed to ended: its engine, its measuring, its end."""

@@ -1,0 +1,1 @@
+"""What pages show, as values in one language, without a page."""

@@ -1,0 +1,1 @@
+"""Blind votes and other opinions on two answers, and what they add up to."""
