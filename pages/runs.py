@@ -59,7 +59,7 @@ picked = [
     if lists.picked(settings, run, marks.get(run.id, labels.PLAIN), said.get(run.id, ""), t)
 ]
 lists.turn(found.total, t)
-if not found.runs:
+if not found.runs and asked != asked_of.Wanted():
     st.write(t("shelf.nothing"))
 bar.caption(t("runs.pick_hint"))
 if bar.button(

@@ -61,6 +61,7 @@ def test_the_list_is_narrowed_searched_and_sorted(path: Path) -> None:
         assert found(db, text="driver") == [a] == found(db, tag="blog")
         assert found(db, starred="1") == [b]
         assert labels.tags(db) == ["blog", "driver"]
+        assert found(db, text="[") == [], "tags are words, not JSON"
 
 
 def test_a_page_of_many_has_its_number_of_runs_and_knows_the_total(path: Path) -> None:
@@ -79,6 +80,7 @@ def test_what_is_in_a_link_narrows_the_list_and_nonsense_does_not() -> None:
     assert shelf.wanted({"sort": "; drop table runs", "nothing": "x"}) == Wanted()
     assert len(shelf.wanted({"text": "x" * 10_000}).text) == 200
     assert shelf.day("2026-13-99") is None
+    assert shelf.wanted({"since": "zzz", "until": "0"}) == Wanted()
     assert asked.narrowed == 1
 
 
@@ -165,6 +167,18 @@ def test_two_people_who_label_one_run_both_count(path: Path) -> None:
         labels.star(one, run, True)
         labels.describe(other, run, "Shared", "", [" a  b ", "a b", ""])
         assert labels.of(one, [run])[run] == Label(star=True, tags=("a b",))
+
+
+def test_what_somebody_wrote_meanwhile_is_not_overwritten(path: Path) -> None:
+    with store.opened(path) as db:
+        run = ended(db, "m", "Shared", 1)
+        labels.describe(db, run, "Shared", "first", [], labels.PLAIN)
+        with pytest.raises(BenchError) as fault:
+            labels.describe(db, run, "Mine", "second", [], labels.PLAIN)
+        assert code(fault) == "run_changed"
+        assert labels.of(db, [run])[run].note == "first"
+        labels.star(db, run, True)
+        labels.describe(db, run, "Mine", "third", [], Label(note="first"))
 
 
 def test_a_series_is_the_same_measured_again_and_a_change_of_version_is_drawn(

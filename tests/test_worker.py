@@ -251,7 +251,7 @@ def test_eight_calls_for_a_worker_give_one(settings: Config) -> None:
 def test_the_lock_is_free_when_its_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "worker.lock"
     code = (
-        "import sys, time; from pathlib import Path; from bench import lock\n"
+        "import sys, time; from pathlib import Path; from bench.running import lock\n"
         "with lock.held(Path(sys.argv[1])) as mine: print(mine, flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen(

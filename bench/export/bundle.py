@@ -26,7 +26,7 @@ from bench.export.redaction import Redaction
 from bench.imports.values import BUNDLE
 from bench.plan import Plan
 from bench.sample import Sample
-from bench.schema import migrations
+from bench.store.schema import migrations
 from bench.summary import LevelSummary
 from bench.text import preferred, words
 

@@ -27,8 +27,8 @@ from bench.imports.values import BUNDLE
 from bench.kept import labels
 from bench.people import access, audit
 from bench.people.access import Actor
-from bench.schema import migrations
 from bench.shown import sentences, tables, views
+from bench.store.schema import migrations
 from bench.text import words
 from bench.web import links
 

@@ -49,8 +49,19 @@ def archive(db: Database, run: str, on: bool) -> None:
     _put(db, run, archived=int(on))
 
 
-def describe(db: Database, run: str, title: str, note: str, tags: Sequence[str]) -> None:
-    """Name, note and tags. Raises BenchError ``run_title``, ``run_note``, ``run_tags``."""
+def describe(
+    db: Database,
+    run: str,
+    title: str,
+    note: str,
+    tags: Sequence[str],
+    seen: Label | None = None,
+) -> None:
+    """Name, note and tags. ``seen`` is what was there when somebody began to write.
+
+    Raises BenchError ``run_title``, ``run_note``, ``run_tags``, and ``run_changed`` where somebody
+    else wrote meanwhile.
+    """
     title, note = " ".join(title.split()), note.strip()
     names = tuple(dict.fromkeys(" ".join(tag.split()) for tag in tags if tag.strip()))
     if not title or len(title) > LONGEST_TITLE:
@@ -60,6 +71,9 @@ def describe(db: Database, run: str, title: str, note: str, tags: Sequence[str])
     if len(names) > MOST_TAGS or any(len(name) > LONGEST_TAG for name in names):
         raise BenchError("run_tags", most=MOST_TAGS, longest=LONGEST_TAG)
     _there(db, run)
+    there = of(db, [run]).get(run, PLAIN)
+    if seen is not None and (there.note, there.tags) != (seen.note, seen.tags):
+        raise BenchError("run_changed")
     db.execute("update runs set title = ? where id = ?", (title, run))
     _put(db, run, note=note, tags=msgspec.json.encode(names).decode())
 

@@ -68,6 +68,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 def wanted(query: Mapping[str, str]) -> Wanted:
     """From a link; what is unknown there does not narrow the list."""
     known = {name: query[name][:200] for name in Wanted.__struct_fields__ if query.get(name)}
+    known = {n: v for n, v in known.items() if n not in ("since", "until") or day(v)}
     if known.get("sort") not in SORTS:
         known.pop("sort", None)
     return Wanted(**known)
@@ -133,7 +134,8 @@ def _where(asked: Wanted) -> tuple[str, list[Any]]:
         like = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         parts.append(
             "(r.title like ? escape '\\' or l.note like ? escape '\\' "
-            "or l.tags like ? escape '\\' or r.id = ?)"
+            "or exists (select 1 from json_each(l.tags) where value like ? escape '\\') "
+            "or r.id = ?)"
         )
         values += [like, like, like, word]
     return " and ".join(parts), values

@@ -58,7 +58,8 @@ def moment(settings: Config, run: Run, now: Now, t: Words) -> None:
 
 def turn(total: int, t: Words) -> None:
     """How many runs there are, and the other pages a click away."""
-    st.caption(t("shelf.found_one") if total == 1 else t("shelf.found", n=total))
+    if total:
+        st.caption(t("shelf.found_one") if total == 1 else t("shelf.found", n=total))
     if total > PAGE:
         st.pagination(-(-total // PAGE), key="runs-page")
 
