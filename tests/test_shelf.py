@@ -101,6 +101,7 @@ def test_a_deleted_run_is_hidden_everywhere_and_comes_back(path: Path, known: Ca
         assert links.newest(db) == [stays]
         assert gone not in links.selectable(db, known, EN, None)
         assert labels.of(db, [gone])[gone].deleted is not None
+        assert set(shelf.options(db)["model"]) == {"m2"}
         labels.restore(db, gone)
         assert found(db) == [stays, gone]
 
@@ -172,13 +173,16 @@ def test_two_people_who_label_one_run_both_count(path: Path) -> None:
 def test_what_somebody_wrote_meanwhile_is_not_overwritten(path: Path) -> None:
     with store.opened(path) as db:
         run = ended(db, "m", "Shared", 1)
-        labels.describe(db, run, "Shared", "first", [], labels.PLAIN)
-        with pytest.raises(BenchError) as fault:
-            labels.describe(db, run, "Mine", "second", [], labels.PLAIN)
-        assert code(fault) == "run_changed"
+        opened = (store.load(db, [run])[0].title, labels.PLAIN)
+        labels.describe(db, run, "Shared", "first", [], opened)
+        for title, seen in (("Mine", opened), ("Shared", ("As it was", Label(note="first")))):
+            with pytest.raises(BenchError) as fault:
+                labels.describe(db, run, title, "second", [], seen)
+            assert code(fault) == "run_changed"
         assert labels.of(db, [run])[run].note == "first"
         labels.star(db, run, True)
-        labels.describe(db, run, "Mine", "third", [], Label(note="first"))
+        labels.describe(db, run, "Mine", "third", [], ("Shared", Label(note="first")))
+        assert store.load(db, [run])[0].title == "Mine"
 
 
 def test_a_series_is_the_same_measured_again_and_a_change_of_version_is_drawn(

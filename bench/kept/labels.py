@@ -55,9 +55,9 @@ def describe(
     title: str,
     note: str,
     tags: Sequence[str],
-    seen: Label | None = None,
+    seen: tuple[str, Label] | None = None,
 ) -> None:
-    """Name, note and tags. ``seen`` is what was there when somebody began to write.
+    """Name, note and tags. ``seen`` is the name and the label when somebody began to write.
 
     Raises BenchError ``run_title``, ``run_note``, ``run_tags``, and ``run_changed`` where somebody
     else wrote meanwhile.
@@ -70,10 +70,9 @@ def describe(
         raise BenchError("run_note", most=LONGEST_NOTE)
     if len(names) > MOST_TAGS or any(len(name) > LONGEST_TAG for name in names):
         raise BenchError("run_tags", most=MOST_TAGS, longest=LONGEST_TAG)
-    _there(db, run)
-    there = of(db, [run]).get(run, PLAIN)
-    if seen is not None and (there.note, there.tags) != (seen.note, seen.tags):
+    if seen is not None and seen != _seen(db, run, star=seen[1].star):
         raise BenchError("run_changed")
+    _there(db, run)
     db.execute("update runs set title = ? where id = ?", (title, run))
     _put(db, run, note=note, tags=msgspec.json.encode(names).decode())
 
@@ -105,6 +104,12 @@ def tags(db: Database) -> list[str]:
     """Every tag that is in use."""
     rows = db.execute("select distinct value from labels, json_each(labels.tags) order by value")
     return [tag for (tag,) in rows.fetchall()]
+
+
+def _seen(db: Database, run: str, *, star: bool) -> tuple[str, Label]:
+    """Name and label of a run, whatever its star: that is no writing."""
+    (title,) = db.execute("select title from runs where id = ?", [run]).fetchone() or ("",)
+    return title, msgspec.structs.replace(of(db, [run]).get(run, PLAIN), star=star)
 
 
 def _there(db: Database, run: str) -> str:

@@ -102,7 +102,8 @@ def options(db: Database) -> dict[str, dict[str, str]]:
         name = "model_name" if column == "model" else column
         rows = db.execute(
             f"select {column}, min({name}) from runs where {column} <> '' "
-            f"and state not in {_LIVE} group by {column} order by 2 collate nocase"
+            f"and state not in {_LIVE} and not {store.HIDDEN} "
+            f"group by {column} order by 2 collate nocase"
         ).fetchall()
         found[column] = dict(rows)
     return found

@@ -195,7 +195,7 @@ def _describe(settings: Config, run: Run, label: Label, t: Words) -> None:
         names = tags.replace("，", ",").replace("、", ",").split(",")
         try:
             with actions.acting(settings, who.visitor(settings), "edit", run.id, title=title) as db:
-                people_say.describe(db, run.id, title, note, names, label)
+                people_say.describe(db, run.id, title, note, names, (run.title, label))
         except BenchError as fault:
             st.error(plain(t.fault(fault.fault)))
         else:
