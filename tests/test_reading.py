@@ -75,7 +75,7 @@ def test_models_stand_beside_each_other_in_figures(ids: dict[str, str], language
 
 def test_an_answer_shows_its_length_and_when_and_how_fast_it_came(ids: dict[str, str]) -> None:
     shown = text(visit("chinese.py", run=[ids["good"]], prompt="tw-letter-neighbour"))
-    assert "61 字 · first character after 0.40 s · 22.0 characters/s" in shown
+    assert "61 characters · first character after 0.40 s · 22.0 characters/s" in shown
     assert "Instructions followed: 2 of 2" in shown
 
 
@@ -123,7 +123,7 @@ def test_a_failed_answer_is_told_and_is_in_no_figure(var: Path) -> None:
         run = made.run(db, "own", {"own": "软件"}, (ASKED,), error="connection broke")
     at = visit("chinese.py", run=[run])
     assert "connection broke" in text(at)
-    assert at.table[0].value.iloc[1, 1] == "0 (0 字)"
+    assert at.table[0].value.iloc[1, 1] == "0 (0 characters)"
 
 
 def test_thinking_is_folded_away_and_not_judged(var: Path) -> None:
