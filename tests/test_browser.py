@@ -12,12 +12,15 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bench import store
+from bench.imports import command
 from bench.running import lock
+from bench.text import words
 from tests import examples
 from tests.serving import serving
 from tests.test_report import size
 
 pytestmark = pytest.mark.browser
+EN, ZH = words("en"), words("zh-TW")
 PATHS = ("/", "/runs", "/run?run={good}", "/compare?run={good}&run={fast}", "/chinese")
 
 
@@ -98,6 +101,37 @@ def test_a_shared_link_shows_the_same_in_another_language(visit: Visit) -> None:
     other = visit("/" + link.split("/", 3)[3], "zh-TW")
     expect(other.get_by_role("heading", name="比較", exact=True)).to_be_visible()
     expect(other.get_by_test_id("stVegaLiteChart")).to_have_count(1)
+
+
+def test_a_kept_comparison_of_all_three_kinds_opens_by_its_link_in_the_other_language(
+    visit: Visit, runs: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_COMPARE_VAR", str(runs[0]))
+    file = Path(__file__).parent / "data" / "vllmbench_vllm_c4.json"
+    assert command.main([str(file)]) == 0
+    with store.opened(runs[0] / "bench.db") as db:
+        imported = next(run.id for run in store.runs(db) if run.source == "imported")
+    published = "ironman-2026-day9-vllm"
+    page = visit(f"/compare?run={{good}}&run={imported}&run={published}")
+    page.get_by_role("button", name=EN("kept.keep")).click()
+    page.get_by_role("textbox", name=EN("kept.title"), exact=True).fill(
+        "gpt-oss <b>against</b> =Gemma"
+    )
+    page.get_by_role("textbox", name=EN("kept.notes"), exact=True).fill("three kinds")
+    page.get_by_role("button", name=EN("kept.save"), exact=True).click()
+    heading = page.get_by_role("heading", name="gpt-oss <b>against</b> =Gemma", exact=True)
+    expect(heading).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_test_id("stCode").inner_text().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/compare\?c=\w{8}", link)
+    other = visit("/" + link.split("/", 3)[3], "zh-TW")
+    expect(
+        other.get_by_role("heading", name="gpt-oss <b>against</b> =Gemma", exact=True)
+    ).to_be_visible()
+    expect(other.get_by_text("three kinds")).to_be_visible()
+    expect(other.get_by_text(ZH("compare.published"))).to_be_visible()
+    expect(other.get_by_text(ZH("imports.badge", tool="vllm bench serve"))).to_be_visible()
+    expect(other.get_by_test_id("stException")).to_have_count(0)
 
 
 def test_the_language_can_be_switched_and_stays_on_other_pages(visit: Visit) -> None:
