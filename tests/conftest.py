@@ -18,6 +18,7 @@ import docker
 import msgspec
 import pytest
 from hypothesis import settings
+from playwright.sync_api import expect
 
 from bench import catalogue, probe
 from bench.catalogue import Catalogue
@@ -29,6 +30,7 @@ from engines.process import Process
 
 settings.register_profile("shared machine", deadline=None)  # no test is timed
 settings.load_profile("shared machine")
+expect.set_options(timeout=30_000)  # milliseconds that a page has, however busy the machine
 
 DAEMONS = count()
 """Docker engines that were started: each gives its containers addresses of their own."""
