@@ -129,6 +129,9 @@ def measuring(page: Page, t: Words) -> None:
 def state(page: Page, said: str) -> None:
     badge = page.get_by_test_id("stMain").locator("p").filter(has_text=re.compile(f"{said}$"))
     expect(badge.first).to_be_visible(timeout=LIMIT)
+    expect(page.get_by_test_id("stApp")).to_have_attribute(  # what is opened before stays closed
+        "data-test-script-state", "notRunning"
+    )
 
 
 def name(run: str) -> str:
